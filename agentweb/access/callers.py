@@ -1,0 +1,71 @@
+"""Who is calling, whatever protocol brought the call.
+
+A ``Caller`` is plain: every floor below HTTP takes one and asks it nothing about the request.
+Kinds: ``anonymous``; ``agent`` (signed under a grant, or with a bare key); ``session`` (a bearer handle to a
+site-issued grant); ``person`` (a logged-in browser on people's pages); ``site`` (commands and tasks).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser
+
+from agentweb.wire.grants import GrantDocument
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser
+
+ANONYMOUS: Final = "anonymous"
+AGENT: Final = "agent"
+SESSION: Final = "session"
+PERSON: Final = "person"
+SITE: Final = "site"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """``subject`` names the caller in receipts, audit and idempotency: ``ed25519:…``, ``session:…``, ``user:…``
+    or ``""``. ``chain`` is the grant chain, root first; ``address`` the client's IP address."""
+
+    kind: str
+    subject: str = ""
+    agent_key: str | None = None
+    chain: tuple[GrantDocument, ...] = ()
+    user_id: Any = None
+    address: str = ""
+
+    @property
+    def is_anonymous(self) -> bool:
+        return self.kind == ANONYMOUS
+
+    @property
+    def grant(self) -> GrantDocument | None:
+        """The leaf: the grant this caller holds."""
+        return self.chain[-1] if self.chain else None
+
+    @property
+    def root(self) -> GrantDocument | None:
+        return self.chain[0] if self.chain else None
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """Scope patterns of the leaf grant."""
+        return self.chain[-1].scopes if self.chain else ()
+
+    @cached_property
+    def user(self) -> AbstractBaseUser | AnonymousUser:
+        """The person for whom the caller acts, read once when first asked for."""
+        if self.user_id is None:
+            return AnonymousUser()
+        model = get_user_model()
+        found: AbstractBaseUser | None = model._default_manager.filter(pk=self.user_id).first()
+        return found if found is not None else AnonymousUser()
+
+
+def anonymous(address: str) -> Caller:
+    """The caller of an unsigned request."""
+    return Caller(kind=ANONYMOUS, address=address)

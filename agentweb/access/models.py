@@ -1,0 +1,146 @@
+"""Rows of authority: keys, grants, mandates, revocations, nonces, limiter buckets.
+
+Texts of the wire (``gr_…``, ``ed25519:…``) are the keys here too, so a row is found from what a caller shows.
+Amounts are minor units of the currency.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+KEY_LENGTH = 64  # "ed25519:" and 43 characters; "session:<id>"
+GRANT_ID_LENGTH = 25  # "gr_" and 22 characters
+
+
+class SiteKey(models.Model):
+    """A signing key of the site. The seed is sealed (see ``site_keys``), never stored in clear."""
+
+    kid = models.CharField(max_length=43, primary_key=True, help_text="RFC 7638 thumbprint.")
+    public = models.CharField(max_length=KEY_LENGTH, unique=True)
+    sealed = models.TextField(editable=False)
+    is_active = models.BooleanField(default=True, help_text="The one key that signs; others only verify.")
+    created_at = models.DateTimeField()
+    retired_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["is_active"], condition=Q(is_active=True), name="agentweb_one_active_site_key"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.kid
+
+
+class PrincipalKey(models.Model):
+    """A person's own public key, enrolled on their account; it may issue grants for this site."""
+
+    public = models.CharField(max_length=KEY_LENGTH, unique=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="agentweb_principal_keys"
+    )
+    label = models.CharField(max_length=100, blank=True)
+    created_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.public
+
+
+class Grant(models.Model):
+    """A grant this site issued or has seen. ``chain`` is the JSON list of documents, root first."""
+
+    id = models.CharField(max_length=GRANT_ID_LENGTH, primary_key=True)
+    chain = models.TextField(editable=False)
+    root_id = models.CharField(max_length=GRANT_ID_LENGTH, db_index=True)
+    parent_id = models.CharField(max_length=GRANT_ID_LENGTH, blank=True, db_index=True)
+    issuer = models.CharField(max_length=KEY_LENGTH, db_index=True)
+    subject = models.CharField(max_length=KEY_LENGTH, db_index=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="agentweb_grants",
+        help_text="The person for whom the agent acts.",
+    )
+    note = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class Mandate(models.Model):
+    """What one grant may still spend or do; one row for each grant with a mandate or a use limit.
+
+    The ledger's conditional UPDATE on this row is the only place where money is allowed.
+    """
+
+    grant_id = models.CharField(max_length=GRANT_ID_LENGTH, primary_key=True)
+    currency = models.CharField(max_length=3, blank=True)
+    per_tx = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(default=0)
+    spent = models.BigIntegerField(default=0)
+    uses = models.BigIntegerField(default=0)
+    max_uses = models.BigIntegerField(null=True, blank=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(spent__gte=0) & Q(spent__lte=F("total")), name="agentweb_mandate_not_overdrawn"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.grant_id
+
+
+class Revocation(models.Model):
+    """A grant id or a key that counts no longer. Read at every request, never cached."""
+
+    id = models.BigAutoField(primary_key=True)
+    ident = models.CharField(max_length=KEY_LENGTH, unique=True, help_text="gr_… or ed25519:…")
+    reason = models.CharField(max_length=200, blank=True)
+    at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True, blank=True, help_text="Kept at least until then.")
+
+    def __str__(self) -> str:
+        return self.ident
+
+
+class Nonce(models.Model):
+    """A nonce that was used; the unique pair decides a replay."""
+
+    id = models.BigAutoField(primary_key=True)
+    key = models.CharField(max_length=KEY_LENGTH)
+    nonce = models.CharField(max_length=64)
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["key", "nonce"], name="agentweb_nonce_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.nonce
+
+
+class Bucket(models.Model):
+    """A limiter (GCRA): ``tat`` is the theoretical arrival time of the next request, in Unix microseconds."""
+
+    key = models.CharField(max_length=100, primary_key=True)
+    tat = models.BigIntegerField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.key

@@ -1,0 +1,1 @@
+"""System checks: gathered here from the floors and the rooms."""

@@ -1,0 +1,166 @@
+"""Settings: one ``AGENTWEB`` dict in the site's settings module.
+
+Every key stands in ``SETTINGS`` with its group, default and a sentence; ``get()`` reads at use, so
+``override_settings`` works and nothing has to be reloaded. ``problems()`` says what is wrong with the
+dict as it stands; the system checks report it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+_Check = Callable[[Any], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """``check`` answers what is wrong with a value, or None."""
+
+    group: str
+    default: Any
+    sentence: str
+    check: _Check
+
+
+def _origin(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        return "must be a string like 'https://shop.example'"
+    try:
+        parts = urlsplit(value)
+        _ = parts.port
+    except ValueError:
+        return "is not a URL"
+    if parts.scheme not in {"https", "http"} or not parts.hostname:
+        return "must begin with https:// (or http://) and name a host"
+    if parts.path not in {"", "/"} or parts.query or parts.fragment or parts.username is not None:
+        return "must be scheme and host only, without a path, query or user"
+    return None
+
+
+def _whole(low: int, high: int) -> _Check:
+    def check(value: Any) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            return f"must be a whole number from {low} to {high}"
+        return None
+
+    return check
+
+
+def _rate(value: Any) -> str | None:
+    # (steady requests a second, burst)
+    if (
+        not isinstance(value, (tuple, list))
+        or len(value) != 2
+        or any(isinstance(part, bool) or not isinstance(part, (int, float)) for part in value)
+        or value[0] <= 0
+        or value[1] < 1
+    ):
+        return "must be (requests a second, burst), for example (20, 60)"
+    return None
+
+
+def _names(value: Any) -> str | None:
+    if isinstance(value, str) or not all(isinstance(name, str) and name for name in _iterable(value)):
+        return "must be a list of names"
+    return None
+
+
+def _iterable(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple, set, frozenset)) else [None]
+
+
+def _flag(value: Any) -> str | None:
+    return None if isinstance(value, bool) else "must be True or False"
+
+
+def _prefix(value: Any) -> str | None:
+    if not isinstance(value, str) or not value or value != value.strip("/") or "//" in value:
+        return "must be a path without slashes at its ends, for example 'agent'"
+    return None
+
+
+SETTINGS: Final[dict[str, Setting]] = {
+    "ORIGIN": Setting(
+        "site",
+        None,
+        "Scheme and host that agents see, 'https://shop.example'. It fixes the manifest's site, the audience of "
+        "grants and every absolute URL. Unset, the request's host is used, under DEBUG only.",
+        _origin,
+    ),
+    "ACTION_PREFIX": Setting(
+        "site", "agent", "First part of an action's default path, '/agent/<name>'.", _prefix
+    ),
+    "MANIFEST_MAX_AGE": Setting(
+        "site", 60, "Seconds for which public documents may be cached.", _whole(0, 86_400)
+    ),
+    "MAX_BODY_BYTES": Setting(
+        "limits", 1_048_576, "Largest request body that is read.", _whole(1_024, 104_857_600)
+    ),
+    "MAX_RESULT_BYTES": Setting(
+        "limits", 4_194_304, "Largest result of an action, as JSON.", _whole(1_024, 104_857_600)
+    ),
+    "CALLER_RATE": Setting(
+        "limits", (20, 60), "Signed requests of one key: (a second, burst). Shared by all processes.", _rate
+    ),
+    "ANONYMOUS_RATE": Setting(
+        "limits", (2, 60), "Unsigned calls from one address: (a second, burst). Shared by all processes.", _rate
+    ),
+    "GRANT_MAX_DAYS": Setting("grants", 90, "Longest life of a grant.", _whole(1, 3_650)),
+    "SIGNATURE_MAX_SECONDS": Setting(
+        "grants", 300, "Longest time between a signature's created and expires.", _whole(1, 300)
+    ),
+    "SIGNATURE_SKEW_SECONDS": Setting(
+        "grants", 60, "How far ahead of ours a caller's clock may be.", _whole(0, 300)
+    ),
+    "IDEMPOTENCY_DAYS": Setting(
+        "invocation", 7, "How long the answer to an Idempotency-Key is kept.", _whole(1, 365)
+    ),
+    "IDEMPOTENCY_LEASE_SECONDS": Setting(
+        "invocation",
+        60,
+        "How long a call with an Idempotency-Key may run before a repeated call may take it over.",
+        _whole(1, 3_600),
+    ),
+    "AUDIT_DAYS": Setting("invocation", 90, "How long audit rows are kept.", _whole(1, 3_650)),
+    "SENSITIVE_NAMES": Setting(
+        "invocation", (), "Names of members to remove from results, beside the built-in list.", _names
+    ),
+    "REFUND_RESTORES_MANDATE": Setting(
+        "money", True, "Whether a refund gives its amount back to the mandate's total.", _flag
+    ),
+}
+
+
+def _values() -> Mapping[str, Any]:
+    values = getattr(settings, "AGENTWEB", {})
+    return values if isinstance(values, Mapping) else {}
+
+
+def get(name: str) -> Any:
+    """The site's value of a setting, else its default. An unknown name is a programming error (KeyError)."""
+    default = SETTINGS[name].default
+    return _values().get(name, default)
+
+
+def problems() -> list[tuple[str, str, str | None]]:
+    """What is wrong with the AGENTWEB dict: (key, what is wrong, nearest known key or None)."""
+    values = getattr(settings, "AGENTWEB", {})
+    if not isinstance(values, Mapping):
+        return [("AGENTWEB", "must be a dict", None)]
+    found: list[tuple[str, str, str | None]] = []
+    for key, value in values.items():
+        setting = SETTINGS.get(key)
+        if setting is None:
+            nearest = difflib.get_close_matches(str(key).upper(), SETTINGS, n=1)
+            found.append((str(key), "is not a setting of agentweb", nearest[0] if nearest else None))
+        elif (wrong := setting.check(value)) is not None:
+            found.append((key, wrong, None))
+    return found

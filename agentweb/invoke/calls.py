@@ -1,0 +1,44 @@
+"""What goes through the door and what comes out: plain values, no HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agentweb.access.callers import Caller
+from agentweb.catalog.actions import Action
+from agentweb.wire.strict_json import Json
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One invocation. ``read_input`` parses the caller's input when its turn has come, after authorisation.
+
+    ``method`` and ``path`` bind an idempotency key to the address that was called; ``site`` is the authority
+    (``host[:port]``) in whose name receipts are signed. ``request`` is handed to the handler as it is.
+    """
+
+    action: Action
+    caller: Caller
+    read_input: Callable[[], Json]
+    protocol: str
+    method: str
+    path: str
+    site: str
+    request_id: str
+    idempotency_key: str | None = None
+    request: HttpRequest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A handler's answer. ``body`` is the JSON of ``value`` as it is sent, equal to the byte when replayed."""
+
+    body: bytes
+    status: int = 200
+    replayed: bool = False
+    receipts: tuple[dict[str, Any], ...] = field(default=())

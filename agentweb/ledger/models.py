@@ -1,0 +1,75 @@
+"""Rows of money: the receipt chain and its head. Amounts are minor units of the currency."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+
+
+class ReceiptHead(models.Model):
+    """The end of one site's receipt chain; its row lock is the last lock of every transaction with a receipt."""
+
+    site = models.CharField(max_length=255, primary_key=True)
+    seq = models.BigIntegerField(default=0)
+    hash = models.CharField(max_length=71, blank=True, help_text="'sha256:' and hex of the last receipt.")
+
+    def __str__(self) -> str:
+        return f"{self.site} {self.seq}"
+
+
+class Receipt(models.Model):
+    """A signed, chained receipt. ``document`` is the canonical JSON that was signed and is served."""
+
+    class Kind(models.TextChoices):
+        CHARGE = "charge"
+        REFUND = "refund"
+
+    id = models.CharField(max_length=25, primary_key=True)
+    site = models.CharField(max_length=255)
+    seq = models.BigIntegerField()
+    kind = models.CharField(max_length=6, choices=Kind.choices)
+    hash = models.CharField(max_length=71)
+    issued_at = models.DateTimeField()
+    action = models.CharField(max_length=100)
+    request_id = models.CharField(max_length=25, db_index=True)
+    agent = models.CharField(max_length=64, db_index=True)
+    grant = models.CharField(max_length=25, db_index=True)
+    root = models.CharField(max_length=25, db_index=True)
+    item = models.CharField(max_length=200)
+    amount = models.BigIntegerField()
+    currency = models.CharField(max_length=3)
+    refunded = models.BigIntegerField(default=0)
+    refund_of = models.CharField(max_length=25, blank=True, db_index=True)
+    document = models.TextField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["site", "seq"], name="agentweb_receipt_seq"),
+            models.CheckConstraint(
+                condition=Q(refunded__gte=0) & Q(refunded__lte=F("amount")),
+                name="agentweb_receipt_not_over_refunded",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class ReceiptParty(models.Model):
+    """Who may read a receipt: every key that holds or issued a grant of its chain, and a session's handle."""
+
+    id = models.BigAutoField(primary_key=True)
+    receipt = models.ForeignKey(Receipt, on_delete=models.CASCADE, related_name="parties")
+    party = models.CharField(max_length=64)
+    seq = models.BigIntegerField()
+
+    class Meta:
+        verbose_name_plural = "receipt parties"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["party", "seq"], name="agentweb_receipt_party"),
+        ]
+
+    def __str__(self) -> str:
+        return self.party
