@@ -111,7 +111,10 @@ SETTINGS: Final[dict[str, Setting]] = {
         "limits", (20, 60), "Signed requests of one key: (a second, burst). Shared by all processes.", _rate
     ),
     "ANONYMOUS_RATE": Setting(
-        "limits", (2, 60), "Unsigned calls from one address: (a second, burst). Shared by all processes.", _rate
+        "limits",
+        (2, 60),
+        "Unsigned calls from one address: (a second, burst). Shared by all processes.",
+        _rate,
     ),
     "GRANT_MAX_DAYS": Setting("grants", 90, "Longest life of a grant.", _whole(1, 3_650)),
     "SIGNATURE_MAX_SECONDS": Setting(

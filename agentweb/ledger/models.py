@@ -41,6 +41,9 @@ class Receipt(models.Model):
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)
     refunded = models.BigIntegerField(default=0)
+    metadata = models.JSONField(
+        default=dict, blank=True, help_text="The site's own notes; not in the document."
+    )
     refund_of = models.CharField(max_length=25, blank=True, db_index=True)
     document = models.TextField()
 

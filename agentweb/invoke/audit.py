@@ -1,0 +1,71 @@
+"""The audit log: one row for each call of an identified caller, with a digest of the input, never the input."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from agentweb.invoke.calls import Call
+from agentweb.invoke.models import AuditEntry
+from agentweb.wire.clock import now_datetime
+
+OK: Final = "ok"
+REPLAYED: Final = "replayed"
+RUNNING: Final = "running"
+
+
+@dataclass(slots=True)
+class Audit:
+    """The row of one call. ``open`` writes it first, where the call needs a write to open its transaction;
+    ``close`` writes or completes it. An anonymous read writes nothing."""
+
+    call: Call
+    input_digest: str = ""
+    _started: float = field(default_factory=time.perf_counter)
+    _row: AuditEntry | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        return not self.call.caller.is_anonymous
+
+    def open(self) -> None:
+        self._row = self._entry(status=0, outcome=RUNNING)
+        self._row.save(force_insert=True)
+
+    def forget(self) -> None:
+        """The transaction of ``open`` was rolled back, and the row with it."""
+        self._row = None
+
+    def close(self, *, status: int, outcome: str) -> None:
+        if not self.is_kept:
+            return
+        if self._row is None:
+            self._entry(status=status, outcome=outcome).save(force_insert=True)
+            return
+        AuditEntry.objects.filter(pk=self._row.pk).update(
+            status=status, outcome=outcome, duration_us=self._elapsed(), input_digest=self.input_digest
+        )
+
+    def _elapsed(self) -> int:
+        return int((time.perf_counter() - self._started) * 1_000_000)
+
+    def _entry(self, *, status: int, outcome: str) -> AuditEntry:
+        call = self.call
+        caller = call.caller
+        return AuditEntry(
+            request_id=call.request_id,
+            at=now_datetime(),
+            protocol=call.protocol,
+            action=call.action.name,
+            effect=call.action.effect,
+            caller_kind=caller.kind,
+            subject=caller.subject,
+            grant=caller.grant.id if caller.grant else "",
+            user_id=caller.user_id,
+            input_digest=self.input_digest,
+            idempotency_key=call.idempotency_key or "",
+            status=status,
+            outcome=outcome,
+            duration_us=self._elapsed(),
+        )

@@ -1,0 +1,76 @@
+"""``ctx``: what a handler is given beside its input."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from asgiref.sync import sync_to_async
+
+from agentweb.access.callers import Caller
+from agentweb.catalog.actions import Action
+from agentweb.ledger.charges import Till
+from agentweb.wire.clock import now_datetime
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.http import HttpRequest
+
+
+class Context:
+    """One call, as its handler sees it.
+
+    ``caller`` says who acts (``caller.subject`` is stable and unique), ``user`` for which person (AnonymousUser
+    when there is none). ``request`` is the HTTP request, or None for a call from a shell or a task.
+    """
+
+    def __init__(
+        self,
+        *,
+        action: Action,
+        caller: Caller,
+        request: HttpRequest | None,
+        request_id: str,
+        idempotency_key: str | None,
+        till: Till | None,
+    ) -> None:
+        self.action = action
+        self.caller = caller
+        self.request = request
+        self.request_id = request_id
+        self.idempotency_key = idempotency_key
+        self._till = till
+
+    @property
+    def user(self) -> AbstractBaseUser | AnonymousUser:
+        return self.caller.user
+
+    @property
+    def now(self) -> datetime:
+        """The current time in UTC, from the same clock as every rule of the call."""
+        return now_datetime()
+
+    def charge(
+        self, amount: int | str | Decimal, currency: str, *, item: str, metadata: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Take money under the caller's mandate; only in actions with effect spend.
+
+        ``amount`` is in major units: int, Decimal or text, never a float. Afterwards the mandate is debited and a
+        receipt is promised: both commit with the handler's own writes, or not at all. Returns ``id, amount,
+        currency, item``; the signed receipt follows under this id when the call commits.
+
+        Raises mandate_exceeded, amount_invalid, grant_revoked, grant_expired; cost_mismatch when the site charges
+        more than the action declares.
+        """
+        if self._till is None:
+            raise RuntimeError(
+                f"{self.action.name} has effect {self.action.effect}; only actions with effect spend may charge."
+            )
+        return self._till.charge(amount, currency, item=item, metadata=metadata)
+
+    async def acharge(
+        self, amount: int | str | Decimal, currency: str, *, item: str, metadata: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """``charge`` for async handlers."""
+        return await sync_to_async(self.charge)(amount, currency, item=item, metadata=metadata)

@@ -1,0 +1,318 @@
+"""The one door: every protocol runs an action through ``invoke``, and the order of checks stands here once.
+
+grant and scope, JSON, schema, idempotency, declared cost against mandate, handler. Route, size, media type and
+signature come before, on the HTTP floor; the protocols add nothing after (AGENT_ACTIONS, order of checks).
+
+What commits together: the handler's own writes, its charges and receipts, the kept answer of its idempotency
+key, and the audit row. A 4xx AgentError of the handler takes back what the handler did and keeps the refusal as
+the answer; a crash takes back everything and frees the key.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
+from inspect import iscoroutinefunction
+from typing import Any, Final
+
+from asgiref.sync import async_to_sync
+from django.db import DatabaseError, InterfaceError, transaction
+
+from agentweb.access import authorization, limits, site_keys
+from agentweb.access.database import is_passing
+from agentweb.catalog.actions import Action, Effect
+from agentweb.invoke import audit, idempotency, results
+from agentweb.invoke.calls import Call, Outcome
+from agentweb.invoke.context import Context
+from agentweb.ledger import charges, receipts
+from agentweb.signals import action_invoked, receipt_issued
+from agentweb.wire import canonical
+from agentweb.wire.errors import AgentError, Code, ConflictError, RequestError, ServerError
+from agentweb.wire.money import parse_amount
+from agentweb.wire.strict_json import Json
+
+logger = logging.getLogger("agentweb.invoke")
+
+REPLAYED_HEADER: Final = "Idempotent-Replayed"
+Receipts = tuple[dict[str, Any], ...]
+
+
+def invoke(call: Call) -> Outcome:
+    """Run the action, or answer why not: returns the outcome, raises an AgentError for every refusal.
+
+    An anonymous read leaves no row; every other call that got as far as a known caller leaves one audit row.
+    """
+    entry = audit.Audit(call)
+    try:
+        outcome = _checked(call, entry)
+    except AgentError as error:
+        replayed = REPLAYED_HEADER in error.headers
+        _report(call, status=error.status, outcome=audit.REPLAYED if replayed else error.code)
+        raise
+    _report(call, status=outcome.status, outcome=audit.REPLAYED if outcome.replayed else audit.OK)
+    return outcome
+
+
+def _checked(call: Call, entry: audit.Audit) -> Outcome:
+    """Every check up to the handler; a refusal here is recorded and frees the key."""
+    action = call.action
+    try:
+        authorization.authorize(call.caller, action=action.name, effect=action.effect, scope=action.scope)
+        if action.rate is not None:
+            limits.take(f"action:{action.name}:{_payer(call)}", action.rate)
+        value = call.read_input()
+        action.input.check(value)
+        entry.input_digest, fingerprint = _digests(call, value)
+        key = _key(call)
+    except AgentError as error:
+        entry.close(status=error.status, outcome=error.code)
+        raise
+    if action.effect is Effect.READ:
+        return _read(call, entry, value)
+    if key is None:
+        return _act(call, entry, value, lease=None)
+    try:
+        claimed = idempotency.claim(
+            subject=call.caller.subject,
+            action=action.name,
+            key=key,
+            fingerprint=fingerprint,
+            request_id=call.request_id,
+        )
+    except AgentError as error:
+        entry.close(status=error.status, outcome=error.code)
+        raise
+    if isinstance(claimed, idempotency.Stored):
+        entry.close(status=claimed.status, outcome=audit.REPLAYED)
+        return _replay(claimed)
+    return _act(call, entry, value, lease=claimed)
+
+
+def _payer(call: Call) -> str:
+    return call.caller.subject or call.caller.address
+
+
+def _key(call: Call) -> str | None:
+    """The idempotency key that counts: none for a read, required for a spend."""
+    if call.action.effect is Effect.READ:
+        return None
+    if call.idempotency_key is not None:
+        idempotency.check_key(call.idempotency_key)
+    elif call.action.effect is Effect.SPEND:
+        raise ConflictError(
+            Code.IDEMPOTENCY_KEY_REQUIRED,
+            "Send an Idempotency-Key with every call that spends: one key for each intent, kept for its retries.",
+        )
+    return call.idempotency_key
+
+
+def _digests(call: Call, value: Json) -> tuple[str, str]:
+    """(digest of the input for the audit log, fingerprint of the call for its idempotency key)."""
+    try:
+        return canonical.digest(value), canonical.digest([call.method, call.path, value])
+    except ValueError as error:
+        raise RequestError(
+            Code.NUMBER_OUT_OF_RANGE, "A number of the input has no canonical form; use one within ±(2^53-1)."
+        ) from error
+
+
+# -- running the handler
+
+
+def _read(call: Call, entry: audit.Audit, value: Json) -> Outcome:
+    """A read opens no transaction: on SQLite a read that later writes inside one fails at once."""
+    try:
+        body = _encoded(call, _run(call, value, till=None))
+    except Exception as error:
+        failure = _failure(call, error)
+        entry.close(status=failure.status, outcome=failure.code)
+        raise failure from error
+    entry.close(status=200, outcome=audit.OK)
+    return Outcome(body=body)
+
+
+def _act(call: Call, entry: audit.Audit, value: Json, *, lease: idempotency.Lease | None) -> Outcome:
+    """One transaction that begins with a write: the fence of the key, else the audit row."""
+    spends = call.action.effect is Effect.SPEND
+    try:
+        ceiling = _ceiling(call.action, value) if spends else None
+        signing_key = site_keys.active_key() if spends else None
+        with transaction.atomic(durable=True):
+            if lease is not None:
+                idempotency.enter(lease)
+            else:
+                entry.open()
+            till = charges.Till(call.caller, ceiling) if spends else None
+            settled: AgentError | None = None
+            body = b""
+            try:
+                with transaction.atomic():
+                    charges.enter(call.caller, spends=spends)
+                    if spends:
+                        charges.check_declared(call.caller, ceiling)
+                    body = _after_checks(call, value, till)
+            except _HandlerRefusal as refusal:
+                settled = refusal.error
+                till = None
+            issued: Receipts = ()
+            if till is not None and till.charges and signing_key is not None:
+                occasion = receipts.Occasion(call.site, call.action.name, call.request_id, call.caller)
+                issued = tuple(receipts.append(till.charges, occasion, signing_key))
+            status = settled.status if settled is not None else 200
+            if lease is not None:
+                kept = _error_text(settled, call) if settled is not None else body.decode()
+                idempotency.finish(lease, status=status, body=kept)
+            entry.close(status=status, outcome=settled.code if settled is not None else audit.OK)
+            for document in issued:
+                _announce(call, document)
+    except Exception as error:
+        entry.forget()
+        failure = _failure(call, error)
+        _undo(entry, lease, failure)
+        raise failure from error
+    if settled is not None:
+        raise settled
+    return Outcome(body=body, receipts=issued)
+
+
+def _after_checks(call: Call, value: Json, till: charges.Till | None) -> bytes:
+    try:
+        returned = _run(call, value, till=till)
+    except AgentError as error:
+        if error.status >= 500:
+            raise
+        raise _HandlerRefusal(error) from error
+    return _encoded(call, returned)
+
+
+class _HandlerRefusal(Exception):
+    """The handler began and refused: its work is taken back, its answer is kept."""
+
+    def __init__(self, error: AgentError) -> None:
+        super().__init__(error.code)
+        self.error = error
+
+
+def _run(call: Call, value: Json, *, till: charges.Till | None) -> Any:
+    action = call.action
+    typed = action.to_python(action.input.prepare(value))
+    context = Context(
+        action=action,
+        caller=call.caller,
+        request=call.request,
+        request_id=call.request_id,
+        idempotency_key=call.idempotency_key,
+        till=till,
+    )
+    handler: Callable[[Any, Any], Any] = action.handler
+    if iscoroutinefunction(handler):
+        handler = async_to_sync(handler)
+    return handler(typed, context)
+
+
+def _encoded(call: Call, returned: Any) -> bytes:
+    return results.encode(returned, call.action.name)
+
+
+def _ceiling(action: Action, value: Json) -> charges.Ceiling | None:
+    """The declared cost of this call; a client's own amount that is no amount is an input problem."""
+    cost = action.cost
+    if cost is None:
+        return None
+    if cost.amount is not None:
+        return charges.Ceiling(cost.amount, cost.currency, is_fixed=True)
+    pointer = cost.pointer
+    declared: Any = value
+    for part in pointer.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        declared = declared[int(name)] if isinstance(declared, list) else declared[name]
+    field = pointer[1:].replace("/", ".")
+    if isinstance(declared, float):
+        declared = Decimal(repr(declared))
+    try:
+        return charges.Ceiling(parse_amount(declared, cost.currency), cost.currency, is_fixed=False)
+    except AgentError as error:
+        error.field = field
+        raise
+
+
+# -- answers that were kept, and failures
+
+
+def _replay(stored: idempotency.Stored) -> Outcome:
+    if stored.status < 400:
+        return Outcome(body=stored.body.encode(), status=stored.status, replayed=True)
+    kept: dict[str, Any] = json.loads(stored.body)
+    error = AgentError(
+        kept.pop("code"),
+        kept.pop("message"),
+        status=stored.status,
+        field=kept.pop("field", None),
+        retry_after=kept.pop("retry_after", None),
+        problems=kept.pop("problems", None),
+        headers={REPLAYED_HEADER: "true"},
+        **kept,
+    )
+    raise error
+
+
+def _error_text(error: AgentError, call: Call) -> str:
+    return json.dumps(error.as_dict(call.request_id), default=str)
+
+
+def _failure(call: Call, error: Exception) -> AgentError:
+    """What the caller learns of an exception: an AgentError as it is, a passing outage as such, else nothing."""
+    if isinstance(error, AgentError):
+        if error.status >= 500:
+            logger.error(
+                "%s (%s) failed: %s",
+                call.action.name,
+                call.request_id,
+                error.debug or error.message,
+                exc_info=error,
+            )
+        return error
+    if isinstance(error, (DatabaseError, InterfaceError)) and is_passing(error):
+        logger.warning("%s (%s): %s", call.action.name, call.request_id, error)
+        return ServerError(
+            Code.UNAVAILABLE,
+            "The site is busy. Repeat the same call with the same Idempotency-Key.",
+            retry_after=1,
+        )
+    logger.error("%s (%s) crashed", call.action.name, call.request_id, exc_info=error)
+    return ServerError(
+        Code.HANDLER_ERROR,
+        "The action failed inside the site and nothing was changed. Report the request id to the site.",
+    )
+
+
+def _undo(entry: audit.Audit, lease: idempotency.Lease | None, failure: AgentError) -> None:
+    """After the rollback: give the key back and record the failure, as far as the database lets us."""
+    try:
+        if lease is not None:
+            idempotency.free(lease)
+        entry.close(status=failure.status, outcome=failure.code)
+    except (DatabaseError, InterfaceError):
+        # The lease ends by itself and the failure is in the log: the first error is the one to answer with.
+        logger.warning("Could not record the failure of %s", entry.call.request_id, exc_info=True)
+
+
+def _announce(call: Call, document: dict[str, Any]) -> None:
+    transaction.on_commit(
+        partial(receipt_issued.send_robust, sender=call.action.name, receipt=document), robust=True
+    )
+
+
+def _report(call: Call, *, status: int, outcome: str) -> None:
+    action_invoked.send_robust(
+        sender=call.action.name,
+        request_id=call.request_id,
+        protocol=call.protocol,
+        subject=call.caller.subject,
+        user_id=call.caller.user_id,
+        status=status,
+        outcome=outcome,
+    )

@@ -1,0 +1,141 @@
+"""Repeating a call is safe: one intent runs at most once, and its answer is kept (AGENT_ACTIONS section 8).
+
+``claim`` is the short first transaction. ``enter`` is the fence: the first statement of the transaction in which
+the handler runs, and a write, so that SQLite's busy timeout applies. ``finish`` keeps the answer in that same
+transaction; ``free`` gives the key back when nothing was done.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from django.db.models import QuerySet
+
+from agentweb import conf
+from agentweb.access.database import insert_or_ignore
+from agentweb.invoke.models import IdempotencyRecord
+from agentweb.wire.clock import now_datetime
+from agentweb.wire.errors import Code, ConflictError
+
+_KEY: Final = re.compile(r"[\x21-\x7e]{16,255}")
+_ROUNDS: Final = 5
+_POLL_SECONDS: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to run the handler, until it is overtaken."""
+
+    subject: str
+    action: str
+    key: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The kept answer of a finished run."""
+
+    status: int
+    body: str
+    request_id: str
+
+
+def check_key(key: str) -> None:
+    """Refuse a key that is not 16 to 255 visible ASCII characters."""
+    if not _KEY.fullmatch(key):
+        raise ConflictError(
+            Code.IDEMPOTENCY_KEY_INVALID,
+            "Idempotency-Key must be 16 to 255 visible ASCII characters without blanks; a UUID fits.",
+        )
+
+
+def claim(*, subject: str, action: str, key: str, fingerprint: str, request_id: str) -> Lease | Stored:
+    """A lease for a new intent, or the stored answer of a finished one.
+
+    Raises idempotency_key_reused when the key belongs to another input (tested first), and
+    idempotency_in_progress while another run holds the lease.
+    """
+    for _ in range(_ROUNDS):
+        now = now_datetime()
+        lease_until = now + timedelta(seconds=conf.get("IDEMPOTENCY_LEASE_SECONDS"))
+        token = secrets.token_hex(16)
+        expires_at = now + timedelta(days=conf.get("IDEMPOTENCY_DAYS"))
+        if insert_or_ignore(
+            IdempotencyRecord(
+                subject=subject,
+                action=action,
+                key=key,
+                fingerprint=fingerprint,
+                lease_token=token,
+                lease_until=lease_until,
+                request_id=request_id,
+                created_at=now,
+                expires_at=expires_at,
+            )
+        ):
+            return Lease(subject, action, key, token)
+        row = IdempotencyRecord.objects.filter(subject=subject, action=action, key=key).first()
+        if row is None:
+            continue  # freed between the two statements
+        if row.expires_at <= now:
+            IdempotencyRecord.objects.filter(pk=row.pk, expires_at__lte=now).delete()
+            continue
+        if row.fingerprint != fingerprint:
+            raise ConflictError(
+                Code.IDEMPOTENCY_KEY_REUSED,
+                "This Idempotency-Key was used for another input. Use a new key for a new intent.",
+            )
+        if row.state == IdempotencyRecord.State.DONE:
+            return Stored(row.status or 200, row.body, row.request_id)
+        if row.lease_until > now:
+            raise _in_progress()
+        # The owner is dead or slow: whoever changes the token first owns the run.
+        if IdempotencyRecord.objects.filter(
+            pk=row.pk,
+            lease_token=row.lease_token,
+            state=IdempotencyRecord.State.RUNNING,
+            lease_until__lte=now,
+        ).update(lease_token=token, lease_until=lease_until, request_id=request_id):
+            return Lease(subject, action, key, token)
+    raise _in_progress()
+
+
+def enter(lease: Lease) -> None:
+    """The fence. Raises idempotency_in_progress, without anything done, when the lease was taken over."""
+    lease_until = now_datetime() + timedelta(seconds=conf.get("IDEMPOTENCY_LEASE_SECONDS"))
+    if not _held(lease).update(lease_until=lease_until):
+        raise _in_progress()
+
+
+def finish(lease: Lease, *, status: int, body: str) -> None:
+    """Keep the answer; it commits together with what the handler did."""
+    expires_at = now_datetime() + timedelta(days=conf.get("IDEMPOTENCY_DAYS"))
+    _held(lease).update(state=IdempotencyRecord.State.DONE, status=status, body=body, expires_at=expires_at)
+
+
+def free(lease: Lease) -> None:
+    """Give the key back: nothing of this run was committed."""
+    _held(lease).delete()
+
+
+def _held(lease: Lease) -> QuerySet[IdempotencyRecord]:
+    return IdempotencyRecord.objects.filter(
+        subject=lease.subject,
+        action=lease.action,
+        key=lease.key,
+        lease_token=lease.token,
+        state=IdempotencyRecord.State.RUNNING,
+    )
+
+
+def _in_progress() -> ConflictError:
+    return ConflictError(
+        Code.IDEMPOTENCY_IN_PROGRESS,
+        "The same call is still running. Repeat it with the same Idempotency-Key to get its answer.",
+        retry_after=_POLL_SECONDS,
+    )

@@ -1,0 +1,82 @@
+"""A handler's return value becomes the bytes that are sent: plain JSON, nothing secret, within the limit.
+
+Dates, times, UUIDs, enums, dataclasses, tuples and lazy texts are converted; a model instance or any other
+object is the handler's mistake, reported to the site's log with the place and the type, never to the caller.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from django.utils.functional import Promise
+
+from agentweb import conf
+from agentweb.invoke.redaction import redact
+from agentweb.wire import strict_json
+
+logger = logging.getLogger("agentweb.invoke")
+
+
+class ResultError(ValueError):
+    """The handler returned what cannot be an answer; the text is for the site's log."""
+
+
+def encode(value: Any, action: str) -> bytes:
+    """The body for ``value``; raises ResultError."""
+    try:
+        plain = _plain(value)
+        strict_json.check_value(plain)
+        plain, removed = redact(plain)
+        body = strict_json.dumps(plain)
+    except (ValueError, RecursionError) as error:
+        raise ResultError(f"The result of {action} is not plain JSON: {error}") from error
+    if removed:
+        logger.warning(
+            "The result of %s had members named like secrets; removed: %s",
+            action,
+            ", ".join(sorted(set(removed))),
+        )
+    limit: int = conf.get("MAX_RESULT_BYTES")
+    if len(body) > limit:
+        raise ResultError(
+            f"The result of {action} has {len(body)} bytes; AGENTWEB['MAX_RESULT_BYTES'] is {limit}."
+        )
+    return body
+
+
+def _plain(value: Any) -> Any:
+    if value is None or (isinstance(value, (bool, int, float, Decimal)) and not isinstance(value, Enum)):
+        return value
+    if isinstance(value, Enum):
+        return _plain(value.value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, dict):
+        return {_name(name): _plain(member) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat().removesuffix("+00:00") + "Z" if _is_utc(value) else value.isoformat()
+    if isinstance(value, (UUID, Promise)):
+        return str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    raise ResultError(f"a {type(value).__module__}.{type(value).__qualname__} cannot be sent")
+
+
+def _is_utc(value: date | time) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is not None and not value.utcoffset()
+
+
+def _name(name: Any) -> str:
+    if isinstance(name, Enum):
+        name = name.value
+    if not isinstance(name, str):
+        raise ResultError(f"a member's name is a {type(name).__qualname__}, not a text")
+    return str(name)

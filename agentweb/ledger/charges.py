@@ -1,0 +1,236 @@
+"""Charging under a mandate: one conditional UPDATE for each grant of the chain decides (AGENT_ACTIONS section 3).
+
+Lock order of every spending transaction: idempotency record, mandate rows from leaf to root, the handler's own
+rows, receipt head. ``Till.open`` takes the mandate rows before the handler runs, so a handler that charges and
+then takes stock cannot deadlock with one that takes stock and then charges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from agentweb.access import mandates
+from agentweb.access.callers import Caller
+from agentweb.access.models import Mandate
+from agentweb.wire.clock import now_datetime
+from agentweb.wire.encoding import random_id
+from agentweb.wire.errors import (
+    AgentError,
+    AuthenticationError,
+    AuthorizationError,
+    Code,
+    MoneyError,
+    ServerError,
+)
+from agentweb.wire.money import format_amount, parse_amount
+
+MAX_CHARGES: Final = 100
+MAX_ITEM_LENGTH: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """What the action declared that this call may cost, in minor units.
+
+    ``is_fixed``: by the site's own declaration, not by the caller's input.
+    """
+
+    amount: int
+    currency: str
+    is_fixed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A charge that holds in the open transaction; its receipt is signed just before the commit."""
+
+    id: str
+    amount: int
+    currency: str
+    item: str
+    metadata: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Till:
+    """All charges of one call."""
+
+    caller: Caller
+    ceiling: Ceiling | None
+    charges: list[Charge] = field(default_factory=list)
+
+    def charge(
+        self, amount: int | str | Decimal, currency: str, *, item: str, metadata: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """See ``Context.charge``."""
+        minor = parse_amount(amount, currency)
+        if not isinstance(item, str) or not 0 < len(item) <= MAX_ITEM_LENGTH:
+            raise ValueError(
+                f"item is a text of 1 to {MAX_ITEM_LENGTH} characters that names what is paid for"
+            )
+        if len(self.charges) >= MAX_CHARGES:
+            raise ValueError(f"one call may charge at most {MAX_CHARGES} times")
+        self._keep_to_ceiling(minor, currency)
+        debit(self.caller, minor, currency)
+        charge = Charge(random_id("rc_"), minor, currency, item, dict(metadata or {}))
+        self.charges.append(charge)
+        return {"id": charge.id, "amount": format_amount(minor, currency), "currency": currency, "item": item}
+
+    def _keep_to_ceiling(self, minor: int, currency: str) -> None:
+        """The declared cost is what the agent weighed and perhaps a person approved: never take more."""
+        if self.ceiling is None:
+            return
+        total = minor + sum(charge.amount for charge in self.charges)
+        if currency == self.ceiling.currency and total <= self.ceiling.amount:
+            return
+        price = format_amount(total, currency)
+        if self.ceiling.is_fixed or currency != self.ceiling.currency:
+            # More than the site's own declaration is the site's bug: the caller learns only that.
+            raise ServerError(
+                Code.COST_MISMATCH,
+                "The site asked for more than this action declares. Nothing was charged.",
+                status=500,
+                debug=f"charge of {price} {currency} exceeds the declared cost",
+            )
+        raise MoneyError(
+            Code.COST_MISMATCH,
+            f"The price is {price} {currency}, more than the amount you gave. Nothing was charged; "
+            "ask the person again, then call with the real price.",
+            amount=price,
+            currency=currency,
+        )
+
+
+def enter(caller: Caller, *, spends: bool) -> None:
+    """Count this call against every use limit of the chain and, for a spend, lock its mandates.
+
+    The first statements after the fence, leaf to root, so that all transactions take these rows in one order.
+    """
+    limited = [member for member in reversed(caller.chain) if member.mandate is not None or member.one_time]
+    if not limited or not (spends or any(member.one_time for member in limited)):
+        return
+    mandates.ensure_rows(caller.chain)
+    now = now_datetime()
+    for member in limited:
+        if not _standing(member.id, now).update(uses=F("uses") + 1):
+            raise _refusal(member.id, now)
+
+
+def check_declared(caller: Caller, ceiling: Ceiling | None) -> None:
+    """Refuse before the handler runs what the mandate could not pay; the rows are locked by ``enter``."""
+    leaf = caller.grant
+    if leaf is None or leaf.mandate is None:
+        extra: dict[str, Any] = {}
+        if ceiling is not None:
+            extra = {
+                "currency": ceiling.currency,
+                "amount": format_amount(ceiling.amount, ceiling.currency),
+            }
+        raise AuthorizationError(
+            Code.MANDATE_REQUIRED,
+            "This action spends money and your grant has no mandate. Ask the person for a grant with a mandate.",
+            **extra,
+        )
+    if ceiling is None:
+        return
+    now = now_datetime()
+    rows = Mandate.objects.in_bulk([member.id for member in caller.chain])
+    for member in reversed(caller.chain):
+        refusal = _limit(rows[member.id], ceiling.amount, ceiling.currency)
+        if refusal is not None:
+            raise refusal
+        if rows[member.id].expires_at <= now or rows[member.id].revoked_at is not None:
+            raise _refusal(member.id, now)
+
+
+def debit(caller: Caller, minor: int, currency: str) -> None:
+    """The spending statement, once for each grant of the chain, leaf to root; all or none."""
+    if caller.grant is None or caller.grant.mandate is None:
+        check_declared(caller, None)
+    chain = caller.chain
+    if len(chain) == 1:
+        _debit_one(chain[0].id, minor, currency)
+        return
+    with transaction.atomic():  # a savepoint: the root's refusal takes back the leaf's debit
+        for member in reversed(chain):
+            _debit_one(member.id, minor, currency)
+
+
+def _debit_one(grant_id: str, minor: int, currency: str) -> None:
+    now = now_datetime()
+    changed = (
+        _standing(grant_id, now, counting_uses=False)
+        .filter(currency=currency, per_tx__gte=minor, spent__lte=F("total") - minor)
+        .update(spent=F("spent") + minor)
+    )
+    if changed != 1:
+        raise _refusal(grant_id, now, minor, currency)
+
+
+def _standing(grant_id: str, now: datetime, *, counting_uses: bool = True) -> Any:
+    rows = Mandate.objects.filter(pk=grant_id, revoked_at=None, expires_at__gt=now)
+    return rows.filter(Q(max_uses=None) | Q(uses__lt=F("max_uses"))) if counting_uses else rows
+
+
+def _refusal(grant_id: str, now: datetime, minor: int | None = None, currency: str = "") -> AgentError:
+    """Why the conditional UPDATE changed nothing: read the row and say which condition failed."""
+    row = Mandate.objects.filter(pk=grant_id).first()
+    if row is None:
+        return AuthorizationError(
+            Code.MANDATE_REQUIRED,
+            "A grant of your chain has no mandate, so it cannot spend. Ask the person for a grant with a mandate.",
+        )
+    if row.revoked_at is not None:
+        return AuthenticationError(
+            Code.GRANT_REVOKED, "The grant was revoked. Ask the person for a new one.", grant=grant_id
+        )
+    if row.expires_at <= now:
+        return AuthenticationError(
+            Code.GRANT_EXPIRED,
+            "The grant has expired. Ask the person for a new one.",
+            grant=grant_id,
+            expires=int(row.expires_at.timestamp()),
+        )
+    if minor is not None:
+        limit = _limit(row, minor, currency)
+        if limit is not None:
+            return limit
+        # The refusing condition no longer holds: a refund came between the two statements.
+        return ServerError(
+            Code.UNAVAILABLE, "The mandate changed while it was charged. Repeat the call.", retry_after=1
+        )
+    return AuthorizationError(
+        Code.GRANT_USED, "This grant was good for one action and has been used.", grant=grant_id
+    )
+
+
+def _limit(row: Mandate, minor: int, currency: str) -> AgentError | None:
+    if not row.currency:
+        return AuthorizationError(
+            Code.MANDATE_REQUIRED,
+            "A grant of your chain has no mandate, so it cannot spend. Ask the person for a grant with a mandate.",
+        )
+    remaining = row.total - row.spent
+    if currency != row.currency:
+        limit, said = "currency", f"The mandate is in {row.currency}, the charge in {currency}."
+    elif minor > row.per_tx:
+        limit = "per_tx"
+        said = f"One charge may be at most {format_amount(row.per_tx, row.currency)} {row.currency}."
+    elif minor > remaining:
+        limit = "total"
+        said = f"Only {format_amount(remaining, row.currency)} {row.currency} of the mandate is left."
+    else:
+        return None
+    return AuthorizationError(
+        Code.MANDATE_EXCEEDED,
+        f"{said} Nothing was charged; choose something cheaper or ask the person for a larger mandate.",
+        limit=limit,
+        remaining=format_amount(remaining, row.currency),
+        currency=row.currency,
+    )

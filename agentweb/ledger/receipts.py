@@ -1,0 +1,180 @@
+"""Receipts: signed by the site, chained without a gap, readable by their parties (AGENT_ACTIONS section 4)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import F
+
+from agentweb.access import site_keys
+from agentweb.access.callers import Caller
+from agentweb.access.database import insert_or_ignore
+from agentweb.ledger.charges import Charge
+from agentweb.ledger.models import Receipt, ReceiptHead, ReceiptParty
+from agentweb.wire import canonical, signing
+from agentweb.wire.clock import from_unix, now
+from agentweb.wire.errors import Code, MoneyError
+from agentweb.wire.money import format_amount
+from agentweb.wire.receipts import RECEIPT_LABEL, receipt_hash, sign_head, verify_receipt
+from agentweb.wire.strict_json import Json
+
+MAX_PAGE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """The call that receipts are issued for."""
+
+    site: str
+    action: str
+    request_id: str
+    caller: Caller
+
+
+def append(charges: list[Charge], occasion: Occasion, key: signing.SigningKey) -> list[dict[str, Any]]:
+    """Sign and chain a receipt for each charge, in the open transaction; returns the documents.
+
+    Takes the head row, so it must be the transaction's last lock: call it when the handler is done.
+    ``key`` is read before the transaction begins.
+    """
+    seq, prev = _advance(occasion.site, len(charges))
+    issued = int(now())
+    caller = occasion.caller
+    documents: list[dict[str, Any]] = []
+    rows: list[Receipt] = []
+    parties: list[ReceiptParty] = []
+    for charge in charges:
+        seq += 1
+        document = signing.sign_document(
+            {
+                "type": RECEIPT_LABEL,
+                "id": charge.id,
+                "kind": Receipt.Kind.CHARGE.value,
+                "site": occasion.site,
+                "seq": seq,
+                "prev": prev,
+                "issued_at": issued,
+                "action": occasion.action,
+                "request": occasion.request_id,
+                "agent": caller.subject,
+                "grant": caller.grant.id if caller.grant else "",
+                "root": caller.root.id if caller.root else "",
+                "item": charge.item,
+                "amount": format_amount(charge.amount, charge.currency),
+                "currency": charge.currency,
+                "agreement": None,
+                "refund_of": None,
+                "reason": None,
+                "kid": key.thumbprint,
+            },
+            key,
+            label=RECEIPT_LABEL,
+        )
+        prev = receipt_hash(document)
+        documents.append(document)
+        rows.append(
+            Receipt(
+                id=charge.id,
+                site=occasion.site,
+                seq=seq,
+                kind=Receipt.Kind.CHARGE,
+                hash=prev,
+                issued_at=from_unix(issued),
+                action=occasion.action,
+                request_id=occasion.request_id,
+                agent=caller.subject,
+                grant=document["grant"],
+                root=document["root"],
+                item=charge.item,
+                amount=charge.amount,
+                currency=charge.currency,
+                metadata=charge.metadata,
+                document=canonical.canonicalize(document).decode(),
+            )
+        )
+        parties += [ReceiptParty(receipt_id=charge.id, party=party, seq=seq) for party in _parties(caller)]
+    Receipt.objects.bulk_create(rows)
+    ReceiptParty.objects.bulk_create(parties)
+    ReceiptHead.objects.filter(pk=occasion.site).update(hash=prev)
+    return documents
+
+
+def _advance(site: str, count: int) -> tuple[int, str | None]:
+    """Lock the head and reserve ``count`` positions: (last used position, hash of its receipt)."""
+    if not ReceiptHead.objects.filter(pk=site).update(seq=F("seq") + count):
+        insert_or_ignore(ReceiptHead(site=site, seq=0, hash=""))
+        ReceiptHead.objects.filter(pk=site).update(seq=F("seq") + count)
+    head = ReceiptHead.objects.get(pk=site)
+    return head.seq - count, head.hash or None
+
+
+def _parties(caller: Caller) -> list[str]:
+    """Everyone who holds or issued a grant of the chain (the site's own key too: nobody can call with it)."""
+    keys = {caller.subject}
+    for member in caller.chain:
+        keys |= {member.subject, member.issuer}
+    return sorted(keys)
+
+
+def page(caller: Caller, *, after: int, limit: int) -> tuple[list[Json], str | None]:
+    """The caller's own receipts with ``seq > after``, oldest first, and the cursor of the next page or None."""
+    limit = max(1, min(limit, MAX_PAGE))
+    positions = list(
+        Receipt.objects.filter(parties__party=_reader(caller), parties__seq__gt=after)
+        .order_by("parties__seq")
+        .values_list("seq", "document")[: limit + 1]
+    )
+    more = len(positions) > limit
+    positions = positions[:limit]
+    return [json.loads(document) for _, document in positions], str(positions[-1][0]) if more else None
+
+
+def find(caller: Caller, receipt_id: str) -> Json:
+    """One receipt of the caller's own; somebody else's does not exist for this caller."""
+    document = (
+        Receipt.objects.filter(pk=receipt_id[:64], parties__party=_reader(caller))
+        .values_list("document", flat=True)
+        .first()
+    )
+    if document is None:
+        raise MoneyError(Code.RECEIPT_NOT_FOUND, "You have no receipt with this id.")
+    found: Json = json.loads(document)
+    return found
+
+
+def _reader(caller: Caller) -> str:
+    return caller.agent_key or caller.subject
+
+
+def verify(document: Json) -> dict[str, Json]:
+    """Whether a receipt is this site's and stands in its log; tells nothing that the receipt does not hold.
+
+    ``{"valid", "reason", "in_log"}`` and, when it is in the log, ``status`` (charged, partly_refunded, refunded)
+    and ``refunded``, the amount given back.
+    """
+    reason = verify_receipt(document, site_keys.published_keys())
+    if reason is not None or not isinstance(document, dict):
+        return {"valid": False, "reason": reason or "malformed", "in_log": False}
+    row = Receipt.objects.filter(pk=str(document["id"]), hash=receipt_hash(document)).first()
+    answer: dict[str, Json] = {"valid": True, "reason": None, "in_log": row is not None}
+    if row is not None and row.kind == Receipt.Kind.CHARGE:
+        if not row.refunded:
+            answer["status"] = "charged"
+        else:
+            answer["status"] = "refunded" if row.refunded == row.amount else "partly_refunded"
+        answer["refunded"] = format_amount(row.refunded, row.currency)
+    return answer
+
+
+def signed_head(site: str) -> dict[str, Json]:
+    """The end of the chain, signed: a client that keeps it can see a receipt vanish later."""
+    head = ReceiptHead.objects.filter(pk=site).first()
+    return sign_head(
+        site=site,
+        seq=head.seq if head else 0,
+        hash=(head.hash or None) if head else None,
+        at=int(now()),
+        key=site_keys.active_key(),
+    )
