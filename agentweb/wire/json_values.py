@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Any
+from types import NoneType
+from typing import Any, Final
 
 from agentweb.wire.json_types import MAX_EXPONENT, MAX_NUMBER_LENGTH
+
+_MAX_BITS: Final = (10**MAX_NUMBER_LENGTH - 1).bit_length()
 
 
 def check_value(value: object, *, max_depth: int = 64, max_nodes: int = 100_000) -> None:
@@ -16,61 +19,72 @@ def check_value(value: object, *, max_depth: int = 64, max_nodes: int = 100_000)
     ``loads`` would read again, text without lone surrogates, at most ``max_nodes`` values, nested at most
     ``max_depth`` deep (so nothing contains itself).
     """
-    _Check(max_depth, max_nodes).visit(value, (), 0)
+    if isinstance(value, (dict, list)):
+        _Check(max_depth, max_nodes).visit(value, (), 1)
+    else:
+        _check_scalar(value, ())
 
 
 class _Check:
-    __slots__ = ("max_depth", "max_nodes", "nodes")
+    """One walk. A path is ``(parent path, key)`` or empty, made into a pointer only for a message."""
+
+    __slots__ = ("max_depth", "nodes_left")
 
     def __init__(self, max_depth: int, max_nodes: int) -> None:
         self.max_depth = max_depth
-        self.max_nodes = max_nodes
-        self.nodes = 0
+        self.nodes_left = max_nodes
 
-    def visit(self, value: object, path: tuple[Any, ...], depth: int) -> None:
-        """``path`` is (parent path, key) or empty; it becomes a pointer only when something is wrong."""
-        self.nodes += 1
-        if self.nodes > self.max_nodes:
-            raise ValueError(f"The value has more than {self.max_nodes} parts.")
-        if value is None or isinstance(value, bool):
-            return
-        if isinstance(value, str):
-            if not _is_text(value):
-                raise ValueError(f"{_at(path)} holds half of a surrogate pair.")
-        elif isinstance(value, (int, float, Decimal)):
-            problem = _number_problem(value)
-            if problem:
-                raise ValueError(f"{_at(path)} {problem}")
-        elif isinstance(value, (dict, list)):
-            if depth >= self.max_depth:
-                raise ValueError(
-                    f"{_at(path)} nests deeper than {self.max_depth} levels, or contains itself."
-                )
-            if isinstance(value, list):
-                for index, item in enumerate(value):
-                    self.visit(item, (path, index), depth + 1)
-                return
-            for key, item in value.items():
-                if not isinstance(key, str):
-                    raise ValueError(
-                        f"{_at(path)} has a member name of type {type(key).__name__}; names are strings."
-                    )
-                if not _is_text(key):
-                    raise ValueError(f"{_at(path)} has a member name with half of a surrogate pair.")
-                self.visit(item, (path, key), depth + 1)
+    def visit(self, container: dict[Any, Any] | list[Any], path: tuple[Any, ...], depth: int) -> None:
+        if depth > self.max_depth:
+            raise ValueError(f"{_at(path)} nests deeper than {self.max_depth} levels, or contains itself.")
+        self.nodes_left -= len(container)
+        if self.nodes_left < 0:
+            raise ValueError("The value has too many parts.")
+        if isinstance(container, dict):
+            for key in container:
+                _check_key(key, path)
+            members = container.items()
         else:
-            raise ValueError(
-                f"{_at(path)} is of type {type(value).__name__}; JSON has dict, list, str, int, float, "
-                "Decimal, bool and None."
-            )
+            members = enumerate(container)  # type: ignore[assignment]
+        for key, item in members:
+            kind = type(item)
+            if kind is NoneType or kind is bool or (kind is str and item.isascii()):
+                continue
+            if kind is dict or kind is list or isinstance(item, (dict, list)):
+                self.visit(item, (path, key), depth + 1)
+            else:
+                _check_scalar(item, (path, key))
 
 
-def _number_problem(value: float | Decimal) -> str | None:
-    if isinstance(value, int):
-        # 40 characters are at most 133 bits; the text of a huge int is slow or refused by the interpreter.
-        return "is an integer with more than 40 digits." if value.bit_length() > 133 else None
-    if isinstance(value, float):
-        return None if math.isfinite(value) else "is not a finite number."
+def _check_key(key: object, path: tuple[Any, ...]) -> None:
+    if not isinstance(key, str):
+        raise ValueError(f"{_at(path)} has a member name of type {type(key).__name__}; names are strings.")
+    if not _is_text(key):
+        raise ValueError(f"{_at(path)} has a member name with half of a surrogate pair.")
+
+
+def _check_scalar(value: object, path: tuple[Any, ...]) -> None:
+    problem: str | None
+    if isinstance(value, str):
+        problem = None if _is_text(value) else "holds half of a surrogate pair."
+    elif isinstance(value, (bool, NoneType)):
+        problem = None
+    elif isinstance(value, int):
+        # Not by its text: the text of a huge int is slow, or refused by the interpreter.
+        problem = None if value.bit_length() <= _MAX_BITS else "is an integer with more than 40 digits."
+    elif isinstance(value, float):
+        problem = None if math.isfinite(value) else "is not a finite number."
+    elif isinstance(value, Decimal):
+        problem = _decimal_problem(value)
+    else:
+        problem = (
+            f"is of type {type(value).__name__}; use dict, list, str, int, float, Decimal, bool or None."
+        )
+    if problem:
+        raise ValueError(f"{_at(path)} {problem}")
+
+
+def _decimal_problem(value: Decimal) -> str | None:
     if not value.is_finite():
         return "is not a finite number."
     if abs(value.adjusted()) > MAX_EXPONENT or len(value.as_tuple().digits) > MAX_NUMBER_LENGTH:
@@ -95,5 +109,5 @@ def _at(path: tuple[Any, ...]) -> str:
         keys.append(str(key).replace("~", "~0").replace("/", "~1"))
     if not keys:
         return "The value"
-    # RFC 6901; ascii() because a name may itself hold what cannot be printed.
+    # An RFC 6901 pointer; ascii() because a name may itself hold what cannot be printed.
     return "The value at " + ascii("".join(f"/{key}" for key in reversed(keys)))

@@ -9,21 +9,21 @@ from typing import Any, Final
 
 from agentweb.wire.json_types import MAX_EXPONENT, MAX_NUMBER_LENGTH, Json
 
+_LARGE: Final = 10.0**MAX_EXPONENT
+
 
 class _TextNeededError(Exception):
     """A Decimal has no int or float of the same text, so the whole document is written by hand."""
 
 
 def dumps(value: Json) -> bytes:
-    """Compact JSON in UTF-8 for answers: members in their order, a Decimal as its shortest exact number.
+    """Compact JSON in UTF-8 for answers: members in their order, a Decimal as a number of its exact value.
 
     Raises ValueError for NaN and infinities, member names that are not strings, lone surrogates, cycles and
     values that are not JSON.
     """
     try:
-        text = _ENCODER.encode(value)
-    except _TextNeededError:
-        text = _write(value)
+        text = _encode(value)
     except TypeError as error:
         raise ValueError(str(error)) from None
     except RecursionError:
@@ -42,10 +42,12 @@ def _decimal_number(value: Any) -> int | float:
         raise TypeError(f"A value of type {type(value).__name__} is not JSON.")
     if not value.is_finite():
         raise ValueError("NaN and infinities are not JSON.")
-    if abs(value.adjusted()) <= MAX_EXPONENT and value == (integer := int(value)):
-        return integer
     number = float(value)
-    if math.isfinite(number) and Decimal(repr(number)) == value:
+    if number.is_integer() and abs(number) < _LARGE:
+        integer = int(value)
+        if integer == value:
+            return integer
+    elif math.isfinite(number) and Decimal(repr(number)) == value:
         return number
     raise _TextNeededError
 
@@ -53,6 +55,13 @@ def _decimal_number(value: Any) -> int | float:
 _ENCODER: Final = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_decimal_number
 )
+
+
+def _encode(value: Any) -> str:
+    try:
+        return _ENCODER.encode(value)
+    except _TextNeededError:
+        return _write(value)
 
 
 def _write(value: Any) -> str:
@@ -69,17 +78,15 @@ def _write(value: Any) -> str:
 
 
 def _decimal_text(value: Decimal) -> str:
-    """The digits without trailing zeros after the point, in scientific notation where that is shorter."""
+    """All digits but trailing zeros after the point, in scientific notation for very large and small numbers."""
     plain = format(value, "f") if abs(value.adjusted()) <= MAX_NUMBER_LENGTH else None
     if plain is not None:
         return plain.rstrip("0").rstrip(".") if "." in plain else plain
-    sign, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)  # noqa: S101 - finite
-    body = "".join(map(str, digits))
-    stripped = body.rstrip("0") or "0"
-    power = exponent + len(body) - 1
-    fraction = f".{stripped[1:]}" if len(stripped) > 1 else ""
-    return f"{'-' if sign else ''}{stripped[0]}{fraction}e{power}"
+    sign, digits, _exponent = value.as_tuple()
+    first, *others = map(str, digits)
+    fraction = "".join(others).rstrip("0")
+    point = "." if fraction else ""
+    return f"{'-' if sign else ''}{first}{point}{fraction}e{value.adjusted()}"
 
 
 def _refuse_other_keys(value: Any) -> None:

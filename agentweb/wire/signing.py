@@ -61,13 +61,15 @@ def parse_public_key(text: str) -> bytes:
     Raises ValueError unless the spelling is canonical and the bytes are a point of the main subgroup: keys of
     small or mixed order verify signatures that their holder never made.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"A public key is text, not {type(text).__name__}.")
     return bytes(_verify_key(text))
 
 
 # Point checks and decoding cost as much as a verification, and the same agents call again and again.
 @lru_cache(maxsize=4096)
 def _verify_key(text: str) -> VerifyKey:
-    if not isinstance(text, str) or not text.startswith(PREFIX):
+    if not text.startswith(PREFIX):
         raise ValueError('A public key is written "ed25519:" and 43 base64url characters.')
     data = b64url_decode(text[len(PREFIX) :], length=_KEY_BYTES)
     if not crypto_core_ed25519_is_valid_point(data):
@@ -78,7 +80,7 @@ def _verify_key(text: str) -> VerifyKey:
 def verify(public: str, message: bytes, signature: bytes) -> bool:
     """Did the key sign the message? False, never an exception, for a bad key or a bad signature."""
     # Checked here: VerifyKey.verify() takes the signature from the message when it gets none.
-    if not isinstance(signature, bytes) or len(signature) != _SIGNATURE_BYTES:
+    if not isinstance(signature, bytes) or len(signature) != _SIGNATURE_BYTES or not isinstance(public, str):
         return False
     try:
         _verify_key(public).verify(message, signature)
