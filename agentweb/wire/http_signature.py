@@ -13,7 +13,6 @@ Whatever is spelled otherwise is refused, so no general structured-field parser 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import ipaddress
 import re
 from base64 import b64decode, b64encode
@@ -42,7 +41,7 @@ _VALUE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _METHOD: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _PATH: Final = re.compile(r"/[!-~]*")
 _QUERY: Final = re.compile(r"\?[!-~]*")
-_AUTHORITY: Final = re.compile(r"(?:[a-z0-9._~%!$&'()*+,;=-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+_AUTHORITY: Final = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _SIGNATURE: Final = re.compile(rf"{LABEL}=:([A-Za-z0-9+/]{{86}}==):")
 _INPUT: Final = re.compile(
     rf'{LABEL}=(\(("[@a-z-]+"(?: "[@a-z-]+")*)\)'
@@ -54,14 +53,7 @@ _INPUT: Final = re.compile(
     rf';tag="{TAG}")'
 )
 # Two fields of one name reach us joined by a comma, which none of these values has.
-_SINGLE: Final = (
-    "content-digest",
-    "content-type",
-    "agent-grant",
-    "agent-key",
-    "signature-input",
-    "signature",
-)
+_WITHOUT_COMMA: Final = ("content-digest", "content-type", "agent-grant", "agent-key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +93,7 @@ def authority_of(url: str) -> str:
     form) and ports that do not exist.
     """
     parts = _split(url)
-    host = parts.hostname
-    if parts.scheme not in _DEFAULT_PORTS or not host or "@" in parts.netloc:
-        raise ValueError("An origin is http:// or https://, a host, and perhaps a port.")
+    host = parts.hostname or ""
     if ":" in host:
         host = f"[{ipaddress.IPv6Address(host)}]"
     port = parts.port
@@ -116,7 +106,8 @@ def authority_of(url: str) -> str:
 def target_of(url: str) -> tuple[str, str]:
     """``(path, query)`` of a URL as RFC 9421 2.2.6 and 2.2.7 want them: ``"/"`` and ``"?"`` when empty.
 
-    Nothing is decoded or normalised; a fragment is dropped, as it is never sent.
+    Nothing is decoded or normalised; a fragment is dropped, as it is never sent. Raises ValueError for a URL
+    that is not absolute http(s) in visible ASCII.
     """
     parts = _split(url)
     return parts.path or "/", "?" + parts.query
@@ -126,7 +117,10 @@ def _split(url: str) -> SplitResult:
     # urlsplit() silently drops tabs and line feeds; what is signed must be what is sent.
     if not re.fullmatch(r"[!-~]+", url):
         raise ValueError("A URL is visible ASCII; percent-encode everything else.")
-    return urlsplit(url)
+    parts = urlsplit(url)
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or "@" in parts.netloc:
+        raise ValueError("A URL here is http:// or https://, a host without user name, and the rest.")
+    return parts
 
 
 def content_digest(body: bytes) -> str:
@@ -195,9 +189,10 @@ def parse_signature(request: SignedRequest) -> ParsedSignature:
     components = tuple(listed[1:-1].split('" "'))
     if components != expected:
         raise _invalid("coverage", f"The signature must cover exactly, in this order: {' '.join(expected)}.")
-    for name in _SINGLE:
-        if "," in request.headers.get(name, "") and name != "signature-input":
+    for name in _WITHOUT_COMMA:
+        if "," in request.headers.get(name, ""):
             raise _invalid("malformed", f"Send the header {name} once, without a comma.")
+    _signature_base(request, components, params)
     return ParsedSignature(
         components=components,
         created=int(created),
@@ -233,9 +228,7 @@ def verify_request(request: SignedRequest, parsed: ParsedSignature, public_key: 
     key's thumbprint) or ``signature``.
     """
     claimed = request.headers.get("content-digest")
-    if claimed is not None and not hmac.compare_digest(
-        claimed.encode("utf-8", "surrogatepass"), content_digest(request.body).encode("ascii")
-    ):
+    if claimed is not None and claimed != content_digest(request.body):
         raise _invalid("digest", "Content-Digest is not sha-256=:…: of the body that arrived.")
     try:
         expected_keyid = thumbprint(public_key)
