@@ -155,8 +155,10 @@ def _check_members(
 
 
 def _check_key(value: object, name: str) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text.")
     try:
-        parse_public_key(value)  # type: ignore[arg-type]
+        parse_public_key(value)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
 
