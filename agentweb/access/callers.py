@@ -56,6 +56,15 @@ class Caller:
         """Scope patterns of the leaf grant."""
         return self.chain[-1].scopes if self.chain else ()
 
+    @property
+    def rate_key(self) -> str:
+        """Whose requests are counted together: at most 68 characters, ``""`` for an unsigned request.
+
+        Everyone down a chain counts as the key that the first grant was given to; else handing on a grant
+        would make new limits without end.
+        """
+        return self.chain[0].subject if self.chain else self.subject
+
     @cached_property
     def user(self) -> AbstractBaseUser | AnonymousUser:
         """The person for whom the caller acts, read once when first asked for."""
