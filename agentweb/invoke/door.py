@@ -224,18 +224,15 @@ def _ceiling(action: Action, value: Json) -> charges.Ceiling | None:
         return None
     if cost.amount is not None:
         return charges.Ceiling(cost.amount, cost.currency, is_fixed=True)
-    pointer = cost.pointer
     declared: Any = value
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        declared = declared[int(name)] if isinstance(declared, list) else declared[name]
-    field = pointer[1:].replace("/", ".")
+    for name in cost.field_path:
+        declared = declared[name]
     if isinstance(declared, float):
         declared = Decimal(repr(declared))
     try:
         return charges.Ceiling(parse_amount(declared, cost.currency), cost.currency, is_fixed=False)
     except AgentError as error:
-        error.field = field
+        error.field = ".".join(cost.field_path)
         raise
 
 

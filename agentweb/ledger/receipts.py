@@ -13,11 +13,12 @@ from agentweb.access.callers import Caller
 from agentweb.access.database import insert_or_ignore
 from agentweb.ledger.charges import Charge
 from agentweb.ledger.models import Receipt, ReceiptHead, ReceiptParty
-from agentweb.wire import canonical, signing
+from agentweb.wire import canonical
 from agentweb.wire.clock import from_unix, now
 from agentweb.wire.errors import Code, MoneyError
 from agentweb.wire.money import format_amount
-from agentweb.wire.receipts import RECEIPT_LABEL, receipt_hash, sign_head, verify_receipt
+from agentweb.wire.receipts import build_receipt, receipt_hash, sign_head, verify_receipt
+from agentweb.wire.signing import SigningKey
 from agentweb.wire.strict_json import Json
 
 MAX_PAGE: Final = 100
@@ -33,7 +34,7 @@ class Occasion:
     caller: Caller
 
 
-def append(charges: list[Charge], occasion: Occasion, key: signing.SigningKey) -> list[dict[str, Any]]:
+def append(charges: list[Charge], occasion: Occasion, key: SigningKey) -> list[dict[str, Any]]:
     """Sign and chain a receipt for each charge, in the open transaction; returns the documents.
 
     Takes the head row, so it must be the transaction's last lock: call it when the handler is done.
@@ -47,30 +48,22 @@ def append(charges: list[Charge], occasion: Occasion, key: signing.SigningKey) -
     parties: list[ReceiptParty] = []
     for charge in charges:
         seq += 1
-        document = signing.sign_document(
-            {
-                "type": RECEIPT_LABEL,
-                "id": charge.id,
-                "kind": Receipt.Kind.CHARGE.value,
-                "site": occasion.site,
-                "seq": seq,
-                "prev": prev,
-                "issued_at": issued,
-                "action": occasion.action,
-                "request": occasion.request_id,
-                "agent": caller.subject,
-                "grant": caller.grant.id if caller.grant else "",
-                "root": caller.root.id if caller.root else "",
-                "item": charge.item,
-                "amount": format_amount(charge.amount, charge.currency),
-                "currency": charge.currency,
-                "agreement": None,
-                "refund_of": None,
-                "reason": None,
-                "kid": key.thumbprint,
-            },
-            key,
-            label=RECEIPT_LABEL,
+        document = build_receipt(
+            key=key,
+            id=charge.id,
+            kind=Receipt.Kind.CHARGE.value,
+            site=occasion.site,
+            seq=seq,
+            prev=prev,
+            issued_at=issued,
+            action=occasion.action,
+            request=occasion.request_id,
+            agent=caller.subject,
+            grant=caller.grant.id if caller.grant else "",
+            root=caller.root.id if caller.root else "",
+            item=charge.item,
+            amount=charge.amount,
+            currency=charge.currency,
         )
         prev = receipt_hash(document)
         documents.append(document)

@@ -90,7 +90,7 @@ def fresh_database(kind: str, directory: Path) -> Iterator[Database]:
 def migrate() -> None:
     from django.core.management import call_command
 
-    call_command("migrate", verbosity=0, interactive=False)
+    call_command("migrate", verbosity=0, interactive=False, run_syncdb=True)
 
 
 def _start(
