@@ -16,7 +16,7 @@ from typing import Final
 from django.db.models import QuerySet
 
 from agentweb import conf
-from agentweb.access.database import insert_or_ignore
+from agentweb.access.rows import insert_if_absent
 from agentweb.invoke.models import IdempotencyRecord
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import Code, ConflictError
@@ -65,19 +65,18 @@ def claim(*, subject: str, action: str, key: str, fingerprint: str, request_id: 
         lease_until = now + timedelta(seconds=conf.get("IDEMPOTENCY_LEASE_SECONDS"))
         token = secrets.token_hex(16)
         expires_at = now + timedelta(days=conf.get("IDEMPOTENCY_DAYS"))
-        if insert_or_ignore(
-            IdempotencyRecord(
-                subject=subject,
-                action=action,
-                key=key,
-                fingerprint=fingerprint,
-                lease_token=token,
-                lease_until=lease_until,
-                request_id=request_id,
-                created_at=now,
-                expires_at=expires_at,
-            )
-        ):
+        record = IdempotencyRecord(
+            subject=subject,
+            action=action,
+            key=key,
+            fingerprint=fingerprint,
+            lease_token=token,
+            lease_until=lease_until,
+            request_id=request_id,
+            created_at=now,
+            expires_at=expires_at,
+        )
+        if insert_if_absent([record]):
             return Lease(subject, action, key, token)
         row = IdempotencyRecord.objects.filter(subject=subject, action=action, key=key).first()
         if row is None:

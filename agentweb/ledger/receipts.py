@@ -10,7 +10,7 @@ from django.db.models import F
 
 from agentweb.access import site_keys
 from agentweb.access.callers import Caller
-from agentweb.access.database import insert_or_ignore
+from agentweb.access.rows import insert_if_absent
 from agentweb.ledger.charges import Charge
 from agentweb.ledger.models import Receipt, ReceiptHead, ReceiptParty
 from agentweb.wire import canonical
@@ -97,7 +97,7 @@ def append(charges: list[Charge], occasion: Occasion, key: SigningKey) -> list[d
 def _advance(site: str, count: int) -> tuple[int, str | None]:
     """Lock the head and reserve ``count`` positions: (last used position, hash of its receipt)."""
     if not ReceiptHead.objects.filter(pk=site).update(seq=F("seq") + count):
-        insert_or_ignore(ReceiptHead(site=site, seq=0, hash=""))
+        insert_if_absent([ReceiptHead(site=site, seq=0, hash="")])
         ReceiptHead.objects.filter(pk=site).update(seq=F("seq") + count)
     head = ReceiptHead.objects.get(pk=site)
     return head.seq - count, head.hash or None
