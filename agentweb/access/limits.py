@@ -7,6 +7,7 @@ than the burst. The row count of the UPDATE is the verdict, so the number admitt
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 from typing import Any, Final
 
@@ -21,14 +22,17 @@ from agentweb.wire.errors import Code, RequestError
 
 _MICROSECONDS: Final = 1_000_000
 _NETWORK_BITS: Final = 64
+_KEY_LENGTH: Final = 100
 
 
 def take(key: str, rate: tuple[float, int]) -> None:
-    """Take one request out of the bucket ``key`` (at most 100 characters).
+    """Take one request out of the bucket ``key`` (any text).
 
     Raises ``rate_limited`` with ``retry_after`` (whole seconds, after which one request passes again unless
     somebody else took it) and ``limit`` ``{"per_second", "burst"}``. Nothing is written for a refused one.
     """
+    if len(key) > _KEY_LENGTH:
+        key = f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
     at = int(now() * _MICROSECONDS)
     step = max(1, round(_MICROSECONDS / rate[0]))
     ahead = step * (int(rate[1]) - 1)
