@@ -1,0 +1,135 @@
+"""JSON Schema 2020-12, hardened: compile once, list every problem, prepare values for handlers.
+
+The validator is jsonschema's, with the guards of the ``schema_*`` modules: no retrieval, ECMA-262 patterns
+under a time limit, hashed ``uniqueItems``, asserted formats, exact decimals, limits on depth, size and work,
+and messages that never hold a value of the instance.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from threading import Lock
+from typing import Any, Final
+
+from referencing import Registry
+
+from agentweb.wire.errors import InputError
+from agentweb.wire.schema_coercion import coerce_strings
+from agentweb.wire.schema_examples import NO_EXAMPLE, find_example
+from agentweb.wire.schema_guard import guard_problem, survey
+from agentweb.wire.schema_keywords import HardenedValidator, LimitExceeded, Run, failures_of
+from agentweb.wire.schema_loading import SchemaError, copy_schema, load
+from agentweb.wire.schema_prepare import compile_prepare
+from agentweb.wire.schema_problems import Problem, make_problem, problems_of, settle
+
+__all__ = ["NO_EXAMPLE", "CompiledSchema", "SchemaError", "compile_schema", "example_from"]
+
+FOREIGN_SECONDS: Final = 1.0
+"""What one validation against another site's schema may take in all."""
+
+_MAX_FAILURES: Final = 1_000
+_CACHE_SIZE: Final = 1_024
+
+
+class CompiledSchema:
+    """A checked schema and everything made from it once. Share it freely between threads."""
+
+    def __init__(self, copied: Any, *, foreign: bool = False, accelerate: bool = True) -> None:
+        self._loaded = load(copied, foreign=foreign)
+        self._foreign = foreign
+        self._validator = HardenedValidator(self._loaded.schema, registry=Registry())
+        self._prepare = compile_prepare(self._loaded, self._fits)
+
+    def is_valid(self, instance: Any) -> bool:
+        """Whether there are no problems."""
+        return not self.problems(instance)[0]
+
+    def problems(self, instance: Any, also: Iterable[Problem] = ()) -> tuple[list[Problem], bool]:
+        """Every problem, sorted by pointer and code, at most 100; and whether some were left out.
+
+        ``also`` are problems found earlier (by ``coerce_strings``, say); at their pointers they stand alone.
+
+        A value nested deeper than 64, with more than 100,000 nodes, or with a number that is not finite is
+        one problem (``too_deep``, ``too_large``, ``number_out_of_range``) and is not looked at further; so
+        is one that takes too much work (``too_complex``).
+        """
+        refused = guard_problem(instance, survey(instance))
+        if refused is not None:
+            return [refused], False
+        try:
+            failures = failures_of(self._validator, instance, self._run(), _MAX_FAILURES)
+        except LimitExceeded:
+            message = "Checking this input takes too much work; send a smaller or flatter one."
+            return [make_problem((), "too_complex", message)], False
+        earlier = list(also)
+        settled = {problem["pointer"] for problem in earlier}
+        fresh = [problem for problem in problems_of(failures) if problem["pointer"] not in settled]
+        problems, truncated = settle([*earlier, *fresh])
+        return problems, truncated or len(failures) == _MAX_FAILURES
+
+    def check(self, instance: Any, *, also: Iterable[Problem] = (), **extra: Any) -> None:
+        """Raise InputError with every problem, if there is one. ``extra`` becomes members of the error."""
+        problems, truncated = self.problems(instance, also)
+        if problems:
+            if truncated:
+                extra["truncated"] = True
+            raise InputError(problems, **extra)
+
+    def prepare(self, instance: Any) -> Any:
+        """A valid ``instance`` with int at every ``integer`` and Decimal at every ``number`` position."""
+        return instance if self._prepare is None else self._prepare(instance)
+
+    def coerce_strings(self, pairs: list[tuple[str, str]]) -> tuple[dict[str, Any], list[Problem]]:
+        """Query-string names and texts as the input object they stand for, and the problems met.
+
+        Pass the problems on to ``check(instance, also=problems)`` so that all are reported at once.
+        """
+        return coerce_strings(self._loaded, pairs)
+
+    def example(self) -> Any:
+        """The smallest valid example that could be made, or NO_EXAMPLE."""
+        return find_example(self._loaded, self._fits)
+
+    def _fits(self, subschema: Any, instance: Any) -> bool:
+        """Whether ``instance`` is valid against a part of this schema."""
+        try:
+            return not failures_of(self._validator.evolve(schema=subschema), instance, self._run(), 1)
+        except LimitExceeded:
+            return False
+
+    def _run(self) -> Run:
+        return Run(FOREIGN_SECONDS if self._foreign else None)
+
+
+_cache: OrderedDict[tuple[str, bool, bool], CompiledSchema] = OrderedDict()
+_cache_lock = Lock()
+
+
+def compile_schema(
+    schema: dict[str, Any] | bool, *, foreign: bool = False, accelerate: bool = True
+) -> CompiledSchema:
+    """The compiled schema; equal schemas share one. Raises SchemaError, which lists what is wrong.
+
+    ``foreign`` is for schemas of other sites and adds limits on size, patterns and time. ``accelerate=False``
+    leaves out every shortcut, for comparison.
+    """
+    copied = copy_schema(schema, foreign=foreign)
+    # The text of a copy tells every two schemas apart, Decimal("1.5") and "1.5" too.
+    key = (repr(copied), foreign, accelerate)
+    with _cache_lock:
+        known = _cache.get(key)
+        if known is not None:
+            _cache.move_to_end(key)
+            return known
+    compiled = CompiledSchema(copied, foreign=foreign, accelerate=accelerate)
+    with _cache_lock:
+        _cache[key] = compiled
+        if len(_cache) > _CACHE_SIZE:
+            _cache.popitem(last=False)
+    return compiled
+
+
+def example_from(schema: dict[str, Any] | bool) -> Any:
+    """The smallest valid example of ``schema``, always the same one, or NO_EXAMPLE. Raises SchemaError."""
+    return compile_schema(schema).example()

@@ -1,0 +1,51 @@
+"""Short texts that fit a pattern, for examples. A proposal only: whoever uses one checks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from agentweb.wire.schema_regex import Chars, Choice, Group, Node, Repeat, Sequence
+
+_PREFERRED: Final = "a1A0-_ b"
+_PROPERTY_SAMPLES: Final = "aA1 -é"
+_MAX_ROUNDS: Final = 200
+
+
+def sample(node: Node, least: int = 0) -> Iterator[str]:
+    """Candidates from short to long: open repeats take their least number of rounds, then more."""
+    seen: set[str] = set()
+    for extra in (0, 1, 2, least):
+        text = _text(node, extra)
+        if text not in seen:
+            seen.add(text)
+            yield text
+
+
+def _text(node: Node, extra: int) -> str:
+    match node:
+        case Chars():
+            return _character(node)
+        case Repeat():
+            rounds = node.least + extra
+            if node.most is not None:
+                rounds = min(rounds, node.most)
+            return _text(node.body, extra) * min(rounds, max(node.least, _MAX_ROUNDS))
+        case Group():
+            return "" if node.kind.startswith("(?") else _text(node.body, extra)
+        case Sequence():
+            return "".join([_text(each, extra) for each in node.items])
+        case Choice():
+            return _text(node.options[0], extra)
+        case _:
+            return ""
+
+
+def _character(chars: Chars) -> str:
+    if chars.properties and not chars.negated:
+        return chr(chars.ranges[0][0]) if chars.ranges else _PROPERTY_SAMPLES[chars.properties[0][0] == "P"]
+    for character in _PREFERRED:
+        inside = any(first <= ord(character) <= last for first, last in chars.ranges)
+        if inside != chars.negated:
+            return character
+    return chr(chars.ranges[0][0]) if chars.ranges and not chars.negated else ""
