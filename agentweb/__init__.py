@@ -1,1 +1,38 @@
+"""Make a Django site usable by AI agents.
+
+The site author's words: ``action``, ``flow`` and ``AgentError``. They are loaded when first used, so that
+``import agentweb`` needs neither Django nor its settings.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentweb.catalog.actions import action
+    from agentweb.catalog.flows import flow
+    from agentweb.wire.errors import AgentError
+
 __version__ = "0.1.0.dev0"
+
+__all__ = ["AgentError", "__version__", "action", "flow"]
+
+_HOMES = {
+    "AgentError": "agentweb.wire.errors",
+    "action": "agentweb.catalog.actions",
+    "flow": "agentweb.catalog.flows",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Kept, so that the next use costs nothing.
+    word = globals()[name] = getattr(import_module(home), name)
+    return word
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,151 @@
+"""Questions about a schema's shape: is it flat, is a member required, what does a pointer lead to.
+
+They read only what the schema says outright (``type``, ``properties``, ``required``, local ``$ref``): a schema
+that is clever about it counts as not flat and its members as not known, which is the safe side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "null"})
+_MAX_REFERENCES: Final = 20
+
+Schema = Mapping[str, Any]
+
+
+def resolved(schema: Any, root: Schema) -> Schema:
+    """The schema itself, or what its ``$ref`` (``#/…``) leads to; ``{}`` when that is nowhere or a boolean."""
+    for _ in range(_MAX_REFERENCES):
+        if not isinstance(schema, Mapping):
+            return {}
+        reference = schema.get("$ref")
+        if reference is None:
+            return schema
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return {}
+        schema = _pointed(root, reference[1:])
+    return {}
+
+
+def types_of(schema: Any, root: Schema) -> frozenset[str]:
+    """Every JSON type that a value may have, by ``type``, ``enum``, ``const``, ``anyOf`` or ``oneOf``.
+
+    Empty when the schema does not say.
+    """
+    schema = resolved(schema, root)
+    kinds = schema.get("type")
+    if isinstance(kinds, str):
+        return frozenset({kinds})
+    if isinstance(kinds, list):
+        return frozenset(str(kind) for kind in kinds)
+    if "const" in schema:
+        return frozenset({_type_of(schema["const"])})
+    if isinstance(schema.get("enum"), list):
+        return frozenset(_type_of(value) for value in schema["enum"])
+    for word in ("anyOf", "oneOf"):
+        branches = schema.get(word)
+        if isinstance(branches, list) and branches:
+            found = [types_of(branch, root) for branch in branches]
+            return frozenset().union(*found) if all(found) else frozenset()
+    return frozenset()
+
+
+def is_scalar(schema: Any, root: Schema) -> bool:
+    """Whether every value is a string, number, boolean or null."""
+    kinds = types_of(schema, root)
+    return bool(kinds) and kinds <= SCALARS
+
+
+def properties_of(schema: Any, root: Schema) -> Mapping[str, Any]:
+    """The declared members of an object schema."""
+    members = resolved(schema, root).get("properties", {})
+    return members if isinstance(members, Mapping) else {}
+
+
+def required_of(schema: Any, root: Schema) -> tuple[str, ...]:
+    """The names of the members that must be there."""
+    names = resolved(schema, root).get("required", ())
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, (list, tuple)) else ()
+
+
+def is_object(schema: Any, root: Schema) -> bool:
+    """Whether the schema says that its value is an object and nothing else."""
+    return types_of(schema, root) == {"object"}
+
+
+def is_closed(schema: Any, root: Schema) -> bool:
+    """Whether members that are not declared are refused."""
+    found = resolved(schema, root)
+    return found.get("additionalProperties") is False and not found.get("patternProperties")
+
+
+def is_list_of_scalars(schema: Any, root: Schema) -> bool:
+    """Whether every value is a list of scalars, which a query string can write by repeating a name."""
+    found = resolved(schema, root)
+    items = [*found.get("prefixItems", ()), found.get("items")]
+    return types_of(found, root) == {"array"} and all(
+        each is False or is_scalar(each, root) for each in items
+    )
+
+
+def nested_members(schema: Schema) -> tuple[str, ...]:
+    """Members of an object schema that cannot be written in a query string, or of which nothing is said."""
+    return tuple(
+        name
+        for name, member in properties_of(schema, schema).items()
+        if not is_scalar(member, schema) and not is_list_of_scalars(member, schema)
+    )
+
+
+def is_flat(schema: Schema) -> bool:
+    """Whether the input is an object of scalars."""
+    members = properties_of(schema, schema)
+    return is_object(schema, schema) and all(is_scalar(member, schema) for member in members.values())
+
+
+def required_member(schema: Schema, pointer: tuple[str, ...]) -> tuple[Schema, bool] | None:
+    """The schema that a path of member names leads to, and whether every member on the way is required.
+
+    None when a member on the way is not declared.
+    """
+    here: Schema = schema
+    is_required = True
+    for name in pointer:
+        members = properties_of(here, schema)
+        if name not in members:
+            return None
+        is_required = is_required and name in required_of(here, schema)
+        here = resolved(members[name], schema)
+    return here, is_required
+
+
+def _pointed(root: Schema, pointer: str) -> Any:
+    """What an RFC 6901 pointer leads to in the schema, else None."""
+    if not pointer:
+        return root
+    if not pointer.startswith("/"):
+        return None
+    here: Any = root
+    for step in pointer[1:].split("/"):
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(here, Mapping) and name in here:
+            here = here[name]
+        elif isinstance(here, list) and name.isdecimal() and int(name) < len(here):
+            here = here[int(name)]
+        else:
+            return None
+    return here
+
+
+def _type_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, Mapping):
+        return "object"
+    return "array" if isinstance(value, (list, tuple)) else "number"
