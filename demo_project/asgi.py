@@ -1,0 +1,11 @@
+"""The site for an ASGI server: ``uvicorn demo_project.asgi:application``. Serves its static files itself."""
+
+from __future__ import annotations
+
+import os
+
+from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "demo_project.settings")
+application = ASGIStaticFilesHandler(get_asgi_application())

@@ -1,0 +1,74 @@
+"""Settings of the demo shop. They work as they are; the environment can change what follows.
+
+AGENTWEB_DEMO_DATABASE    path of the SQLite file, or postgresql://user:password@host:port/name
+AGENTWEB_DEMO_ORIGIN      what agents call the site, http://127.0.0.1:8000 unless said otherwise
+AGENTWEB_DEMO_SECRET_KEY  instead of the generated one
+AGENTWEB_DEMO_DEBUG       0 to see the site as visitors of a public one would
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from demo_project.database import database
+from demo_project.secret import secret_key
+
+BASE_DIR = Path(__file__).resolve().parent
+ORIGIN = os.environ.get("AGENTWEB_DEMO_ORIGIN", "http://127.0.0.1:8000")
+
+SECRET_KEY = os.environ.get("AGENTWEB_DEMO_SECRET_KEY") or secret_key(BASE_DIR / "demo.sqlite3-secret")
+DEBUG = os.environ.get("AGENTWEB_DEMO_DEBUG", "1") == "1"
+ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", urlsplit(ORIGIN).hostname or "localhost"]
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "agentweb",
+    "demo_project.shop",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "demo_project.urls"
+WSGI_APPLICATION = "demo_project.wsgi.application"
+ASGI_APPLICATION = "demo_project.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASES = {"default": database(os.environ.get("AGENTWEB_DEMO_DATABASE") or str(BASE_DIR / "demo.sqlite3"))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+STATIC_URL = "static/"
+
+AGENTWEB = {
+    "ORIGIN": ORIGIN,
+    # (requests a second, burst): agents of the demo come from one address and may be brisk.
+    "CALLER_RATE": (40, 120),
+    "ANONYMOUS_RATE": (40, 120),
+}

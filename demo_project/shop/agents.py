@@ -1,0 +1,206 @@
+"""What agents can do in this shop.
+
+Whose cart or order an action touches is decided in ``ownership.py``; what happens to carts, stock and orders
+in ``carts.py``, ``stock.py`` and ``orders.py``. Here stands only what an agent is told and may do.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from agentweb import AgentError, action, flow
+from agentweb.invoke.context import Context
+from demo_project.shop import carts, letters, orders
+from demo_project.shop.models import Category, Product
+from demo_project.shop.ownership import Owner
+from demo_project.shop.pricing import amount
+from demo_project.shop.search import find, search
+from demo_project.shop.shapes import (
+    CartAddition,
+    CartChange,
+    CartContent,
+    CartList,
+    Delivery,
+    DeliverySet,
+    Letter,
+    OrderChoice,
+    OrderContent,
+    OrderList,
+    OrderQuery,
+    ProductChoice,
+    ProductDetail,
+    ProductList,
+    ProductSummary,
+    Purchase,
+    Search,
+    Sent,
+)
+
+
+@action(pages=["/"], tags=["shop", "products"], example={"query": "printer paper", "limit": 5})
+def search_products(inp: Search, ctx: Context) -> ProductList:
+    """Find products by words, best match first: office paper, stationery, tea, books, tools, garden things, and
+    goods from Japan that are priced in yen."""
+    if inp.category is not None and not Category.objects.filter(pk=inp.category).exists():
+        known = list(Category.objects.values_list("slug", flat=True))
+        raise AgentError(
+            "category_not_found",
+            f"There is no such category. The categories are {', '.join(known)}.",
+            status=404,
+            field="category",
+            categories=known,
+        )
+    currency = inp.currency or ("USD" if inp.max_price is not None else None)
+    found = search(inp.query, category=inp.category, currency=currency, max_price=inp.max_price)
+    return {"items": [_summary(product) for product in found[: inp.limit]], "found": len(found)}
+
+
+@action(pages=["/products/<slug>"], tags=["products"], example={"product_id": "copy-paper-a4"})
+def product_detail(inp: ProductChoice, ctx: Context) -> ProductDetail:
+    """Everything about one product: description, price and how many are in stock."""
+    product = find(inp.product_id)
+    return {**_summary(product), "description": product.description}
+
+
+@action(
+    effect="write",
+    scope="cart:write",
+    pages=["/cart", "/products/<slug>"],
+    tags=["cart", "buy"],
+    example={"product_id": "copy-paper-a4", "quantity": 2},
+)
+def add_to_cart(inp: CartAddition, ctx: Context) -> CartContent:
+    """Put a product into your cart. There is one cart for each currency; pay for it with checkout (USD) or
+    checkout_jpy (JPY). Nothing is reserved until then."""
+    return carts.describe(carts.add(Owner.of(ctx.caller), inp.product_id, inp.quantity))
+
+
+@action(
+    effect="write",
+    scope="cart:write",
+    idempotent=True,
+    pages=["/cart"],
+    tags=["cart"],
+    example={"product_id": "copy-paper-a4", "quantity": 0},
+)
+def change_cart(inp: CartChange, ctx: Context) -> CartContent:
+    """Set how many of a product your cart holds; 0 takes it out."""
+    return carts.describe(carts.change(Owner.of(ctx.caller), inp.product_id, inp.quantity))
+
+
+@action(scope="cart:read", pages=["/cart"], tags=["cart"])
+def cart(inp: None, ctx: Context) -> CartList:
+    """What is in your carts, with the price of each line and the total that checkout would take."""
+    return {"carts": [carts.describe(each) for each in carts.open_carts(Owner.of(ctx.caller))]}
+
+
+@action(
+    effect="spend",
+    scope="checkout",
+    cost={"field": "price", "currency": "USD"},
+    pages=["/cart"],
+    tags=["buy", "pay", "order"],
+    example={"cart_id": "ct_AAAAAAAAAAAAAAAAAAAAAA", "price": Decimal("14.98")},
+)
+def checkout(inp: Purchase, ctx: Context) -> OrderContent:
+    """Order everything in a US dollar cart and pay for it. price is the most that may be paid; what is charged is
+    the cart's real total."""
+    return _order(inp, ctx, "USD")
+
+
+@action(
+    effect="spend",
+    scope="checkout",
+    cost={"field": "price", "currency": "JPY"},
+    pages=["/cart"],
+    tags=["buy", "pay", "order"],
+    example={"cart_id": "ct_AAAAAAAAAAAAAAAAAAAAAA", "price": 1800},
+)
+def checkout_jpy(inp: Purchase, ctx: Context) -> OrderContent:
+    """Order everything in a Japanese yen cart and pay for it. price is the most that may be paid; what is charged
+    is the cart's real total."""
+    return _order(inp, ctx, "JPY")
+
+
+@action(scope="orders:read", pages=["/orders"], tags=["orders"], example={"limit": 5})
+def order_status(inp: OrderQuery, ctx: Context) -> OrderList:
+    """One order, or your newest ones: state, lines, total and the id of its receipt. Orders that other agents of
+    the same person placed are among them."""
+    owner = Owner.of(ctx.caller)
+    if inp.order_id is not None:
+        return {"orders": [orders.describe(orders.find(owner, inp.order_id))]}
+    return {"orders": [orders.describe(order) for order in orders.visible(owner)[: inp.limit]]}
+
+
+@action(
+    effect="delete",
+    scope="orders:cancel",
+    pages=["/orders"],
+    tags=["orders"],
+    example={"order_id": "or_AAAAAAAAAAAAAAAAAAAAAA"},
+)
+def cancel_order(inp: OrderChoice, ctx: Context) -> OrderContent:
+    """Cancel an order that has not been shipped. Its products go back on the shelf; the shop's staff pay the money
+    back."""
+    return orders.describe(orders.cancel(Owner.of(ctx.caller), inp.order_id))
+
+
+@action(
+    effect="send",
+    scope="contact:send",
+    rate=(0.1, 5),
+    tags=["contact", "help"],
+    example={"topic": "delivery", "text": "Can the paper be delivered before nine?"},
+)
+def contact_shop(inp: Letter, ctx: Context) -> Sent:
+    """Write to the people who run the shop. They answer to reply_to, if you give it."""
+    return letters.send(Owner.of(ctx.caller), topic=inp.topic, text=inp.text, reply_to=inp.reply_to or "")
+
+
+@action(
+    effect="write",
+    scope="profile:write",
+    idempotent=True,
+    tags=["delivery", "address"],
+    example={
+        "address": {
+            "recipient": "Ada Example",
+            "street": "1 Analytical Row",
+            "postcode": "1016 AB",
+            "city": "Amsterdam",
+            "country": "NL",
+        }
+    },
+)
+def set_delivery_address(inp: Delivery, ctx: Context) -> DeliverySet:
+    """Say where your orders go. Without an address the shop keeps them for collection."""
+    return {"delivery": str(orders.deliver_to(Owner.of(ctx.caller), inp.address))}
+
+
+flow(
+    "buy_product",
+    description="Find a product, put it into the cart and pay for it. price is the most that may be paid in all.",
+    steps=[
+        {"action": "search_products", "with": {"query": "$input.query", "currency": "USD"}},
+        {
+            "action": "add_to_cart",
+            "with": {"product_id": "$steps.0.items.0.id", "quantity": "$input.quantity"},
+        },
+        {"action": "checkout", "with": {"cart_id": "$steps.1.cart_id", "price": "$input.price"}},
+    ],
+)
+
+
+def _order(inp: Purchase, ctx: Context, currency: str) -> OrderContent:
+    return orders.describe(orders.place(Owner.of(ctx.caller), inp.cart_id, inp.price, currency, ctx.charge))
+
+
+def _summary(product: Product) -> ProductSummary:
+    return {
+        "id": product.slug,
+        "name": product.name,
+        "category": product.category_id,
+        "price": amount(product.price, product.currency),
+        "currency": product.currency,
+        "in_stock": product.stock,
+    }

@@ -1,0 +1,165 @@
+"""Orders: from a cart to a paid order, looking up, cancelling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from agentweb import AgentError
+from agentweb.wire.money import format_amount
+from demo_project.shop import stock
+from demo_project.shop.models import Cart, DeliveryAddress, Order, OrderLine
+from demo_project.shop.ownership import Owner
+from demo_project.shop.pricing import amount
+from demo_project.shop.shapes import Address, OrderContent
+
+Charge = Callable[..., dict[str, Any]]
+
+
+def place(owner: Owner, cart_id: str, ceiling: Decimal, currency: str, charge: Charge) -> Order:
+    """Order a cart and pay for it: cart closed, stock taken, money charged and order written, or nothing at all.
+
+    Call it in a transaction. ``ceiling`` is the most the agent agreed to pay; ``charge(amount, currency, item=…)``
+    takes the money and answers the receipt. Raises cart_not_found, cart_already_ordered, cart_empty,
+    wrong_currency, out_of_stock, cost_mismatch, and whatever ``charge`` refuses.
+    """
+    cart = _close(owner, cart_id, currency)
+    wanted = dict(cart.lines.values_list("product", "quantity"))
+    if not wanted:
+        raise AgentError(
+            "cart_empty", "The cart is empty. Add a product with add_to_cart first.", field="cart_id"
+        )
+    # Prices are read after the stock rows are ours, so what is charged is what the shop asks at this moment.
+    products = stock.take(wanted)
+    total = sum(products[slug].price * quantity for slug, quantity in wanted.items())
+    if amount(total, currency) > ceiling:
+        price = format_amount(total, currency)
+        raise AgentError(
+            "cost_mismatch",
+            f"The cart costs {price} {currency}, more than the price you gave. Nothing was charged or ordered. "
+            f"Ask the person, then call again with price {price}.",
+            field="price",
+            amount=price,
+            currency=currency,
+        )
+    order_id = Order._meta.pk.get_default()
+    receipt = charge(amount(total, currency), currency, item=order_id)
+    order = Order.objects.create(
+        pk=order_id,
+        cart=cart,
+        currency=currency,
+        total=total,
+        receipt=receipt["id"],
+        deliver_to=_address_of(owner),
+        placed_at=timezone.now(),
+        **owner.columns(),
+    )
+    OrderLine.objects.bulk_create(
+        OrderLine(order=order, product=product, name=product.name, price=product.price, quantity=wanted[slug])
+        for slug, product in sorted(products.items())
+    )
+    return order
+
+
+def cancel(owner: Owner, order_id: str) -> Order:
+    """Cancel an order that has not left the shop and put its products back; again is the same as once.
+
+    Raises order_not_found and order_shipped. Staff pay the money back.
+    """
+    mine = owner.orders(Order.objects.filter(pk=order_id))
+    if mine.filter(state=Order.State.PLACED).update(state=Order.State.CANCELLED):
+        stock.put_back(dict(OrderLine.objects.filter(order=order_id).values_list("product", "quantity")))
+    order = find(owner, order_id)
+    if order.state == Order.State.SHIPPED:
+        raise AgentError(
+            "order_shipped",
+            "The order has left the shop and can no longer be cancelled. Write to the shop with contact_shop.",
+            field="order_id",
+        )
+    return order
+
+
+def find(owner: Owner, order_id: str) -> Order:
+    """An order that this owner may see, else order_not_found."""
+    order = visible(owner).filter(pk=order_id).first()
+    if order is None:
+        raise AgentError(
+            "order_not_found",
+            "There is no order of yours with this id. Leave order_id out to list your orders.",
+            status=404,
+            field="order_id",
+        )
+    return order
+
+
+def visible(owner: Owner) -> QuerySet[Order]:
+    """All orders that this owner may see, newest first."""
+    return owner.orders(Order.objects.all()).prefetch_related("lines")
+
+
+def describe(order: Order) -> OrderContent:
+    """The order as agents read it."""
+    return {
+        "order_id": order.pk,
+        "state": order.state,
+        "lines": [
+            {
+                "product_id": line.product_id,
+                "name": line.name,
+                "quantity": line.quantity,
+                "price": amount(line.price, order.currency),
+            }
+            for line in order.lines.all()
+        ],
+        "total": amount(order.total, order.currency),
+        "currency": order.currency,
+        "receipt": order.receipt,
+        "delivery": order.deliver_to or "kept for collection in the shop",
+        "placed_at": order.placed_at,
+    }
+
+
+def _close(owner: Owner, cart_id: str, currency: str) -> Cart:
+    """Close the open cart; of two orders of one cart, one gets it and the other is told so."""
+    mine = owner.papers(Cart.objects.filter(pk=cart_id))
+    closing = mine.filter(state=Cart.State.OPEN, currency=currency)
+    if closing.update(state=Cart.State.ORDERED, changed_at=timezone.now()):
+        return mine.get()
+    cart = mine.first()
+    if cart is None:
+        raise AgentError(
+            "cart_not_found",
+            "You have no cart with this id. Use the cart_id that add_to_cart or cart answered.",
+            status=404,
+            field="cart_id",
+        )
+    if cart.state == Cart.State.ORDERED:
+        raise AgentError(
+            "cart_already_ordered",
+            "This cart has been ordered. Look at the order with order_status, or start a new cart.",
+            field="cart_id",
+            order_id=Order.objects.filter(cart=cart).values_list("pk", flat=True).first(),
+        )
+    right = "checkout_jpy" if cart.currency == "JPY" else "checkout"
+    raise AgentError(
+        "wrong_currency",
+        f"This cart is priced in {cart.currency}. Order it with {right}.",
+        field="cart_id",
+        currency=cart.currency,
+    )
+
+
+def deliver_to(owner: Owner, address: Address) -> DeliveryAddress:
+    """From now on this agent's orders for this person go there."""
+    row, _ = DeliveryAddress.objects.update_or_create(**owner.columns(), defaults=asdict(address))
+    return row
+
+
+def _address_of(owner: Owner) -> str:
+    address = owner.papers(DeliveryAddress.objects.all()).first()
+    return str(address) if address else ""

@@ -1,0 +1,165 @@
+"""The shapes of what actions take and answer. Agents see them as JSON Schema, with these sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Literal, TypedDict
+
+from demo_project.shop.models import MAX_LINE
+
+ProductId = Annotated[
+    str, {"minLength": 1, "maxLength": 60, "description": "The id that search_products gives."}
+]
+Quantity = Annotated[int, {"minimum": 1, "maximum": MAX_LINE}]
+CartId = Annotated[
+    str, {"minLength": 1, "maxLength": 25, "description": "As add_to_cart and cart answer it."}
+]
+OrderId = Annotated[str, {"minLength": 1, "maxLength": 25, "description": "As checkout answers it."}]
+Currency = Literal["USD", "JPY"]
+
+
+# What actions take
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    query: Annotated[
+        str, {"minLength": 1, "maxLength": 100, "description": "Words to look for, such as 'printer paper'."}
+    ]
+    category: (
+        Annotated[str, {"minLength": 1, "maxLength": 40, "description": "Only this category."}] | None
+    ) = None
+    currency: Annotated[Currency, {"description": "Only products priced in this currency."}] | None = None
+    max_price: (
+        Annotated[
+            Decimal,
+            {"exclusiveMinimum": 0, "description": "At most this, in currency; without currency in USD."},
+        ]
+        | None
+    ) = None
+    limit: Annotated[int, {"minimum": 1, "maximum": 50, "description": "How many products to answer."}] = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ProductChoice:
+    product_id: ProductId
+
+
+@dataclass(frozen=True, slots=True)
+class CartAddition:
+    product_id: ProductId
+    quantity: Annotated[Quantity, {"description": "How many more to put into the cart."}]
+
+
+@dataclass(frozen=True, slots=True)
+class CartChange:
+    product_id: ProductId
+    quantity: Annotated[
+        int, {"minimum": 0, "maximum": MAX_LINE, "description": "How many the cart shall hold."}
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    cart_id: CartId
+    price: Annotated[
+        Decimal, {"exclusiveMinimum": 0, "description": "The most that may be paid for the whole cart."}
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderQuery:
+    order_id: OrderId | None = None
+    limit: Annotated[int, {"minimum": 1, "maximum": 50, "description": "How many orders, newest first."}] = 10
+
+
+@dataclass(frozen=True, slots=True)
+class OrderChoice:
+    order_id: OrderId
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    topic: Literal["order", "product", "delivery", "other"]
+    text: Annotated[str, {"minLength": 1, "maxLength": 2000}]
+    reply_to: Annotated[str, {"format": "email", "maxLength": 254}] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    recipient: Annotated[str, {"minLength": 1, "maxLength": 100}]
+    street: Annotated[str, {"minLength": 1, "maxLength": 200, "description": "Street and number."}]
+    postcode: Annotated[str, {"minLength": 1, "maxLength": 20}]
+    city: Annotated[str, {"minLength": 1, "maxLength": 100}]
+    country: Annotated[
+        str, {"pattern": "^[A-Z]{2}$", "description": "Two capital letters (ISO 3166), such as NL."}
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    address: Address
+
+
+# What actions answer
+
+
+class ProductSummary(TypedDict):
+    id: str
+    name: str
+    category: str
+    price: Decimal
+    currency: Currency
+    in_stock: int
+
+
+class ProductList(TypedDict):
+    items: list[ProductSummary]
+    found: int
+
+
+class ProductDetail(ProductSummary):
+    description: str
+
+
+class Line(TypedDict):
+    product_id: str
+    name: str
+    quantity: int
+    price: Decimal
+
+
+class CartContent(TypedDict):
+    cart_id: str
+    lines: list[Line]
+    total: Decimal
+    currency: Currency
+
+
+class CartList(TypedDict):
+    carts: list[CartContent]
+
+
+class OrderContent(TypedDict):
+    order_id: str
+    state: Literal["placed", "shipped", "cancelled"]
+    lines: list[Line]
+    total: Decimal
+    currency: Currency
+    receipt: str
+    delivery: str
+    placed_at: datetime
+
+
+class OrderList(TypedDict):
+    orders: list[OrderContent]
+
+
+class Sent(TypedDict):
+    message_id: str
+
+
+class DeliverySet(TypedDict):
+    delivery: str
