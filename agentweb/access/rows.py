@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from django.db import DEFAULT_DB_ALIAS, connections, router
 from django.db import Error as DatabaseFailure
-from django.db import connections, router
 from django.db.models import AutoField, Model, QuerySet
 
 from agentweb.access.models import Nonce
@@ -18,7 +18,7 @@ logger = logging.getLogger("agentweb.access")
 
 def database() -> str:
     """Alias of the database that holds the rows of authority."""
-    return router.db_for_write(Nonce)
+    return router.db_for_write(Nonce) or DEFAULT_DB_ALIAS
 
 
 def insert_if_absent(rows: Sequence[Model]) -> int:
@@ -31,7 +31,7 @@ def insert_if_absent(rows: Sequence[Model]) -> int:
     if not rows:
         return 0
     model = type(rows[0])
-    connection = connections[router.db_for_write(model)]
+    connection = connections[router.db_for_write(model) or DEFAULT_DB_ALIAS]
     fields = [field for field in model._meta.concrete_fields if not isinstance(field, AutoField)]
     quote = connection.ops.quote_name
     columns = ", ".join(quote(field.column) for field in fields)

@@ -21,7 +21,7 @@ _SALT_BYTES: Final = 16
 _DOMAIN: Final = "agentweb.access.sealing.v1"
 
 
-def secret_keys() -> tuple[str, ...]:
+def secret_keys() -> tuple[str | bytes, ...]:
     """SECRET_KEY and then SECRET_KEY_FALLBACKS: what seals, and everything that may open."""
     return (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
 
@@ -32,7 +32,7 @@ def seal(secret: bytes, name: str) -> str:
     return _PREFIX + b64url(salt + bytes(_box(secret_keys()[0], salt, name).encrypt(secret)))
 
 
-def unseal(sealed: str, name: str, keys: tuple[str, ...]) -> bytes:
+def unseal(sealed: str, name: str, keys: tuple[str | bytes, ...]) -> bytes:
     """The secret that one of ``keys`` sealed for ``name``; ValueError when none of them did."""
     try:
         if not sealed.startswith(_PREFIX):
@@ -49,6 +49,6 @@ def unseal(sealed: str, name: str, keys: tuple[str, ...]) -> bytes:
     raise ValueError("The sealed text does not open with SECRET_KEY or any of SECRET_KEY_FALLBACKS.")
 
 
-def _box(key: str, salt: bytes, name: str) -> SecretBox:
+def _box(key: str | bytes, salt: bytes, name: str) -> SecretBox:
     derived = salted_hmac(f"{_DOMAIN}:{name}:{salt.hex()}", "", secret=key, algorithm="sha256")
     return SecretBox(derived.digest())

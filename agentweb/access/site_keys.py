@@ -126,7 +126,7 @@ def open_row(row: SiteKey) -> SigningKey:
 
 # Keyed by what is in the row, so it remembers opened boxes and says nothing about whether a key still counts.
 @lru_cache(maxsize=8)
-def _open(kid: str, sealed: str, keys: tuple[str, ...]) -> SigningKey:
+def _open(kid: str, sealed: str, keys: tuple[str | bytes, ...]) -> SigningKey:
     key = SigningKey.from_seed(unseal(sealed, kid, keys))
     if key.thumbprint != kid:
         raise ValueError("The sealed text holds another key.")

@@ -1,0 +1,153 @@
+"""Grants as the site keeps them: issued by the site, remembered at first sight, loaded by id.
+
+``revoke`` and ``check_standing`` complete what can be done with a grant; they live in modules of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import Q
+
+from agentweb import conf
+from agentweb.access import mandates, site_keys
+from agentweb.access.issuing import check_request, problem
+from agentweb.access.models import Grant, Revocation
+from agentweb.access.revocations import order_with_first_sights, revoke
+from agentweb.access.rows import database, insert_if_absent
+from agentweb.access.standing import check_standing
+from agentweb.wire.clock import from_unix, now, now_datetime
+from agentweb.wire.errors import AuthenticationError, Code, InputError
+from agentweb.wire.grants import GrantDocument, Mandate, new_grant, parse_grant
+from agentweb.wire.strict_json import Json, dumps, loads
+
+__all__ = ["check_standing", "issue", "load", "max_life", "remember", "revoke", "touch"]
+
+_DAY: Final = 86_400
+_TOUCH_EVERY: Final = timedelta(minutes=1)
+
+
+def max_life() -> int:
+    """Longest life of a grant at this site, in seconds."""
+    return int(conf.get("GRANT_MAX_DAYS")) * _DAY
+
+
+def issue(
+    *,
+    subject: str,
+    scopes: Sequence[str],
+    expires_in: int,
+    site: str,
+    mandate: Mandate | None = None,
+    delegate: int = 0,
+    one_time: bool = False,
+    user: Any = None,
+    note: str = "",
+) -> tuple[GrantDocument, ...]:
+    """Issue a grant in the site's name and store it; the chain, which has this one member.
+
+    ``subject`` is the agent's key (or a ``session:…`` handle), ``expires_in`` seconds from now, ``site`` the
+    audience ``host[:port]``, ``user`` the person for whom the agent acts. Raises ``invalid_input`` with every
+    problem at once, and ``unavailable`` when the site has no key to sign with.
+    """
+    problems = check_request(
+        subject=subject,
+        scopes=scopes,
+        expires_in=expires_in,
+        longest=max_life(),
+        mandate=mandate,
+        delegate=delegate,
+        one_time=one_time,
+        user=user,
+        note=note,
+    )
+    if Revocation.objects.filter(ident=subject).exists():
+        problems.append(problem("subject", "revoked", "This key was revoked; let the agent use another."))
+    if problems:
+        raise InputError(problems)
+    begins = int(now())
+    try:
+        document = new_grant(
+            issuer=site_keys.active_key(),
+            subject=subject,
+            audience=site,
+            scopes=list(dict.fromkeys(scopes)),
+            not_before=begins,
+            expires=begins + expires_in,
+            mandate=mandate,
+            one_time=one_time,
+            delegate=delegate,
+            note=note,
+            max_life=max_life(),
+        )
+    except ValueError as error:
+        raise InputError([problem("", "format", str(error))]) from None
+    chain = (parse_grant(document, max_life=max_life()),)
+    with transaction.atomic(using=database()):
+        _store(chain, None if user is None else user.pk)
+    return chain
+
+
+def load(ident: str) -> tuple[GrantDocument, ...] | None:
+    """The chain of a grant that this site issued or has seen, root first; None for an unknown id.
+
+    It says nothing about whether the grant still counts.
+    """
+    text = Grant.objects.filter(pk=ident).values_list("chain", flat=True).first()
+    return None if text is None else _read(text, max_life())
+
+
+def remember(chain: Sequence[GrantDocument], user_id: Any) -> None:
+    """Store a chain that is seen for the first time, inside the caller's transaction.
+
+    Afterwards its ids can be sent instead of the chain, its limits have rows, and a revocation finds them.
+    Raises ``grant_revoked`` if one overtook us.
+    """
+    order_with_first_sights()
+    _store(chain, user_id)
+    idents = {ident for grant in chain for ident in (grant.id, grant.issuer, grant.subject)}
+    if Revocation.objects.filter(ident__in=idents).exists():
+        raise AuthenticationError(Code.GRANT_REVOKED, "The grant was revoked; ask for a new one.")
+
+
+def touch(ident: str, last_used_at: datetime | None) -> None:
+    """Note that a grant was used now; written at most once a minute. ``last_used_at`` is what was read."""
+    at = now_datetime()
+    before = at - _TOUCH_EVERY
+    if last_used_at is None or last_used_at <= before:
+        stale = Q(last_used_at=None) | Q(last_used_at__lte=before)
+        Grant.objects.filter(stale, pk=ident).update(last_used_at=at)
+
+
+def _store(chain: Sequence[GrantDocument], user_id: Any) -> None:
+    at = now_datetime()
+    documents: list[Json] = [grant.document for grant in chain]
+    insert_if_absent(
+        [
+            Grant(
+                id=grant.id,
+                chain=dumps(documents[: place + 1]).decode(),
+                root_id=chain[0].id,
+                parent_id=grant.parent or "",
+                issuer=grant.issuer,
+                subject=grant.subject,
+                user_id=user_id,
+                note=grant.note,
+                created_at=at,
+                expires_at=from_unix(grant.expires),
+            )
+            for place, grant in enumerate(chain)
+        ]
+    )
+    mandates.ensure_rows(chain)
+
+
+# The text decides the value, so remembering it decides nothing about standing.
+@lru_cache(maxsize=1_024)
+def _read(text: str, longest: int) -> tuple[GrantDocument, ...]:
+    documents = loads(text.encode())
+    return tuple(parse_grant(document, max_life=longest) for document in documents)  # type: ignore[union-attr]

@@ -1,0 +1,162 @@
+"""From a signed request to its caller: every check of AGENT_ACTIONS 2.3, 2.5 and 2.6, in this order.
+
+``begin``, before the body is read:
+    shape of ``Agent-Grant``, form and coverage of the signature, freshness, and for ``gr_…`` the stored chain.
+``finish``, with the body:
+    digest, key and signature; freshness again, for the body may have come slowly; signatures of the chain;
+    issuer; links and narrowing; audience; time; revocation of any grant or key and the person's standing;
+    then, in one transaction of its own, the limit of the caller and the nonce.
+
+Nothing is written before the signature and the grant both hold: anyone can make a key and sign. The nonce is
+committed before the work begins, so no failure of the work can bring it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from django.db import transaction
+
+from agentweb import conf
+from agentweb.access import grants, limits, nonces
+from agentweb.access.callers import AGENT, Caller
+from agentweb.access.rows import database, refusing_when_the_store_fails
+from agentweb.access.standing import Standing, check_key_not_revoked, look_up, unknown_grant
+from agentweb.wire.clock import now
+from agentweb.wire.errors import AuthenticationError, Code
+from agentweb.wire.grants import GrantDocument, check_audience, check_time, decode_header, verify_chain
+from agentweb.wire.http_signature import (
+    ParsedSignature,
+    SignedRequest,
+    check_freshness,
+    parse_signature,
+    verify_request,
+)
+
+_SIGNING_HEADERS: Final = ("agent-grant", "agent-key", "signature", "signature-input")
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A signed request whose body has not been read. Nothing is established yet."""
+
+    request: SignedRequest
+    parsed: ParsedSignature
+    chain: tuple[GrantDocument, ...]
+    key: str
+
+    def finish(self, body: bytes, *, address: str) -> Caller:
+        """The caller, once; ``address`` is the client's IP address.
+
+        Raises ``signature_invalid``, ``signature_expired``, ``grant_invalid``, ``grant_wrong_site``,
+        ``grant_expired``, ``grant_not_yet_valid``, ``grant_revoked``, ``rate_limited``, ``request_replayed``
+        or, when the database fails, ``unavailable``.
+        """
+        self._verify(replace(self.request, body=body))
+        _check_fresh(self.parsed)
+        with refusing_when_the_store_fails():
+            if not self.chain:
+                check_key_not_revoked(self.key)
+                # A key without a grant costs nothing to make, so what bounds its nonces is the address.
+                self._admit(limits.address_key(address), conf.get("ANONYMOUS_RATE"), None)
+                return Caller(kind=AGENT, subject=self.key, agent_key=self.key, address=address)
+            standing = _verified_standing(self.chain, self.key, self.request.authority)
+            caller = Caller(
+                kind=AGENT,
+                subject=self.key,
+                agent_key=self.key,
+                chain=self.chain,
+                user_id=standing.user_id,
+                address=address,
+            )
+            self._admit(caller.rate_key, conf.get("CALLER_RATE"), standing)
+        return caller
+
+    def _verify(self, request: SignedRequest) -> None:
+        try:
+            verify_request(request, self.parsed, self.key)
+        except AuthenticationError as error:
+            # 2.5: what was compared is for the site's log; told to a stranger it would map the site's proxies.
+            error.debug = f"Verified as {request.method} {request.authority} {request.path} {request.query}"
+            raise
+
+    def _admit(self, bucket: str, rate: tuple[float, int], standing: Standing | None) -> None:
+        # Durable: an enclosing transaction could roll the nonce back.
+        with transaction.atomic(using=database(), durable=True):
+            limits.take(bucket, rate)
+            # A replay rolls the limit back: whoever recorded a request cannot use up its sender's calls.
+            nonces.burn(self.key, self.parsed.nonce, self.parsed.expires)
+            if standing is None:
+                return
+            if any(grant.id not in standing.known for grant in self.chain):
+                grants.remember(self.chain, standing.user_id)
+            grants.touch(self.chain[-1].id, standing.last_used_at)
+
+
+def begin(
+    *, method: str, authority: str, path: str, query: str, headers: Mapping[str, str]
+) -> Pending | None:
+    """What can be said before the body is read; None for a request that nobody tried to sign.
+
+    ``authority`` is the site's own ``host[:port]``; ``path`` and ``query`` (``"?…"``) are as on the wire;
+    ``headers`` have lower-case names. Raises ``signature_invalid``, ``signature_expired``, ``grant_invalid``
+    or ``unavailable``.
+    """
+    if not any(name in headers for name in _SIGNING_HEADERS):
+        return None
+    header = headers.get("agent-grant")
+    given = None if header is None else decode_header(header, max_life=grants.max_life())
+    # The body is not here yet; its headers are, and finish() looks at what must be covered once more.
+    request = SignedRequest(method, authority, path, query, headers, b"")
+    parsed = parse_signature(request)
+    _check_fresh(parsed)
+    if given is None:
+        return Pending(request, parsed, (), headers["agent-key"])
+    chain = _stored(given) if isinstance(given, str) else tuple(given)
+    return Pending(request, parsed, chain, chain[-1].subject)
+
+
+def _stored(ident: str) -> tuple[GrantDocument, ...]:
+    with refusing_when_the_store_fails():
+        chain = grants.load(ident)
+    if chain is None:
+        raise unknown_grant(ident)
+    if chain[-1].subject.startswith("session:"):
+        # Its holder proves a token, not a key.
+        raise AuthenticationError(
+            Code.GRANT_INVALID,
+            "The grant of a session cannot be used with a signature.",
+            reason="wrong_agent",
+        )
+    return chain
+
+
+def _check_fresh(parsed: ParsedSignature) -> None:
+    check_freshness(
+        parsed,
+        now(),
+        max_window=conf.get("SIGNATURE_MAX_SECONDS"),
+        skew=conf.get("SIGNATURE_SKEW_SECONDS"),
+    )
+
+
+def _verified_standing(chain: Sequence[GrantDocument], key: str, site: str) -> Standing:
+    """2.3 from step 3 to step 10, each failure in its place."""
+    broken: AuthenticationError | None = None
+    try:
+        verify_chain(chain, signed_by=key)
+    except AuthenticationError as error:
+        if error.extra.get("reason") == "signature":
+            raise
+        broken = error
+    standing = look_up(chain, key)
+    standing.check_issuer(chain[0])
+    # Links and narrowing come after the issuer: whoever is not trusted here learns nothing but that.
+    if broken is not None:
+        raise broken
+    check_audience(chain, site)
+    check_time(chain, now())
+    standing.check_not_revoked()
+    return standing
