@@ -17,11 +17,13 @@ from referencing import Registry
 from agentweb.wire.errors import InputError
 from agentweb.wire.schema_coercion import coerce_strings
 from agentweb.wire.schema_examples import NO_EXAMPLE, find_example
-from agentweb.wire.schema_guard import guard_problem, survey
+from agentweb.wire.schema_fast import NotSure, compile_fast
+from agentweb.wire.schema_guard import Survey, guard_problem, survey
 from agentweb.wire.schema_keywords import HardenedValidator, LimitExceeded, Run, failures_of
 from agentweb.wire.schema_loading import SchemaError, copy_schema, load
 from agentweb.wire.schema_prepare import compile_prepare
 from agentweb.wire.schema_problems import Problem, make_problem, problems_of, settle
+from agentweb.wire.schema_rust import compile_rust
 
 __all__ = ["NO_EXAMPLE", "CompiledSchema", "SchemaError", "compile_schema", "example_from"]
 
@@ -39,6 +41,10 @@ class CompiledSchema:
         self._loaded = load(copied, foreign=foreign)
         self._foreign = foreign
         self._validator = HardenedValidator(self._loaded.schema, registry=Registry())
+        # A foreign schema is always walked under its time limit.
+        quick = accelerate and not foreign
+        self._rust = compile_rust(self._loaded) if quick else None
+        self._fast = compile_fast(self._loaded) if quick else None
         self._prepare = compile_prepare(self._loaded, self._fits)
 
     def is_valid(self, instance: Any) -> bool:
@@ -54,7 +60,11 @@ class CompiledSchema:
         one problem (``too_deep``, ``too_large``, ``number_out_of_range``) and is not looked at further; so
         is one that takes too much work (``too_complex``).
         """
-        refused = guard_problem(instance, survey(instance))
+        earlier = list(also)
+        found = survey(instance)
+        if not earlier and self._is_surely_valid(instance, found):
+            return [], False
+        refused = guard_problem(instance, found)
         if refused is not None:
             return [refused], False
         try:
@@ -62,7 +72,6 @@ class CompiledSchema:
         except LimitExceeded:
             message = "Checking this input takes too much work; send a smaller or flatter one."
             return [make_problem((), "too_complex", message)], False
-        earlier = list(also)
         settled = {problem["pointer"] for problem in earlier}
         fresh = [problem for problem in problems_of(failures) if problem["pointer"] not in settled]
         problems, truncated = settle([*earlier, *fresh])
@@ -90,6 +99,17 @@ class CompiledSchema:
     def example(self) -> Any:
         """The smallest valid example that could be made, or NO_EXAMPLE."""
         return find_example(self._loaded, self._fits)
+
+    def _is_surely_valid(self, instance: Any, found: Survey) -> bool:
+        """Whether a shortcut says yes. A no is left to the validator, which words the problems."""
+        if found is Survey.PLAIN and self._rust is not None and self._rust(instance):
+            return True
+        if self._fast is None or (found is not Survey.PLAIN and found is not Survey.NUMERIC):
+            return False
+        try:
+            return self._fast(instance)
+        except NotSure:
+            return False
 
     def _fits(self, subschema: Any, instance: Any) -> bool:
         """Whether ``instance`` is valid against a part of this schema."""
@@ -122,7 +142,11 @@ def compile_schema(
         if known is not None:
             _cache.move_to_end(key)
             return known
-    compiled = CompiledSchema(copied, foreign=foreign, accelerate=accelerate)
+    try:
+        compiled = CompiledSchema(copied, foreign=foreign, accelerate=accelerate)
+    except RecursionError:
+        message = "The schema's references lead through too many levels."
+        raise SchemaError([make_problem((), "too_deep", message)]) from None
     with _cache_lock:
         _cache[key] = compiled
         if len(_cache) > _CACHE_SIZE:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
 from agentweb.wire.json_types import MAX_EXPONENT, MAX_NUMBER_LENGTH
+from agentweb.wire.schema_equality import key_of
 from agentweb.wire.schema_loading import Loaded
 from agentweb.wire.schema_numbers import is_integer, is_number
 from agentweb.wire.schema_patterns import compile_pattern
@@ -50,36 +52,45 @@ def coerce_strings(loaded: Loaded, pairs: list[tuple[str, str]]) -> tuple[dict[s
 
 def _member(loaded: Loaded, name: str, texts: list[str]) -> tuple[Any, list[Problem]]:
     schemas = list(_member_schemas(loaded, name))
-    kinds = _kinds(loaded, schemas)
-    if "array" in kinds:
+    meaning = _meaning(loaded, schemas)
+    if "array" in meaning.kinds:
         items: list[Any] = []
         problems: list[Problem] = []
         for position, text in enumerate(texts):
-            item_kinds = _kinds(loaded, list(_item_schemas(loaded, schemas, position)))
-            item, found = _scalar((name, position), text, item_kinds)
+            item_schemas = list(_item_schemas(loaded, schemas, position))
+            item, found = _scalar((name, position), text, _meaning(loaded, item_schemas))
             items.append(item)
             problems.extend(found)
         return items, problems
     if len(texts) > 1:
         message = f"'{name[:200]}' is given {len(texts)} times; give it once."
         return texts[0], [make_problem((name,), "duplicate", message)]
-    return _scalar((name,), texts[0], kinds)
+    return _scalar((name,), texts[0], meaning)
 
 
-def _scalar(path: Path, text: str, kinds: set[str]) -> tuple[Any, list[Problem]]:
-    if not kinds or "string" in kinds:
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What a text may stand for: types that are open to any value, and single values (``enum``, ``const``)."""
+
+    open_kinds: set[str]
+    choices: list[Any]
+
+    @property
+    def kinds(self) -> set[str]:
+        return self.open_kinds | {_kind_of(choice) for choice in self.choices}
+
+
+def _scalar(path: Path, text: str, meaning: _Meaning) -> tuple[Any, list[Problem]]:
+    kinds = meaning.kinds
+    if not kinds or "string" in meaning.open_kinds or text in meaning.choices:
         return text, []
-    if "integer" in kinds and len(text) <= MAX_NUMBER_LENGTH and _INTEGER.fullmatch(text):
-        return int(text), []
-    if "number" in kinds and len(text) <= MAX_NUMBER_LENGTH and _NUMBER.fullmatch(text):
-        number = Decimal(text)
-        if not number or abs(number.adjusted()) <= MAX_EXPONENT:
-            return (int(text) if _INTEGER.fullmatch(text) else number), []
-    if "boolean" in kinds and text in {"true", "false"}:
-        return text == "true", []
-    if "null" in kinds and text == "null":
-        return None, []
-    readable = [kind for kind in ("integer", "number", "boolean", "null") if kind in kinds]
+    read = _read(text, kinds)
+    if "string" in kinds:
+        # Some choices are texts and some are not: the text is the choice it spells.
+        return (read[0] if read and key_of(read[0]) in map(key_of, meaning.choices) else text), []
+    if read:
+        return read[0], []
+    readable = [kind for kind in _EXPECTED if kind in kinds]
     if "integer" in readable and "number" in readable:
         readable.remove("integer")
     if not readable:
@@ -89,6 +100,23 @@ def _scalar(path: Path, text: str, kinds: set[str]) -> tuple[Any, list[Problem]]
     return text, [
         make_problem(path, "type", message, expected=readable[0] if len(readable) == 1 else readable)
     ]
+
+
+def _read(text: str, kinds: set[str]) -> tuple[Any] | None:
+    """The value that ``text`` spells in one of ``kinds`` other than string, or None."""
+    if kinds & {"integer", "number"} and len(text) <= MAX_NUMBER_LENGTH:
+        if _INTEGER.fullmatch(text):
+            return (int(text),)
+        if "number" in kinds and _NUMBER.fullmatch(text):
+            number = Decimal(text)
+            exponent = number.as_tuple().exponent
+            if isinstance(exponent, int) and max(abs(exponent), abs(number.adjusted())) <= MAX_EXPONENT:
+                return (number,)
+    if "boolean" in kinds and text in {"true", "false"}:
+        return (text == "true",)
+    if "null" in kinds and text == "null":
+        return (None,)
+    return None
 
 
 def _reach(loaded: Loaded, schemas: list[Any]) -> Iterator[dict[str, Any]]:
@@ -105,6 +133,7 @@ def _reach(loaded: Loaded, schemas: list[Any]) -> Iterator[dict[str, Any]]:
         for keyword in ("allOf", "anyOf", "oneOf"):
             waiting.extend(schema.get(keyword, ()))
         waiting.extend(schema.get(keyword) for keyword in ("if", "then", "else"))
+        waiting.extend(schema.get("dependentSchemas", {}).values())
 
 
 def _member_schemas(loaded: Loaded, name: str) -> Iterator[Any]:
@@ -134,16 +163,16 @@ def _item_schemas(loaded: Loaded, schemas: list[Any], position: int) -> Iterator
         yield first[position] if position < len(first) else schema.get("items")
 
 
-def _kinds(loaded: Loaded, schemas: list[Any]) -> set[str]:
-    """The JSON types that the schemas speak of; empty when they leave it open."""
+def _meaning(loaded: Loaded, schemas: list[Any]) -> _Meaning:
     kinds: set[str] = set()
+    choices: list[Any] = []
     for schema in _reach(loaded, schemas):
-        declared = schema.get("type", ())
-        kinds.update([declared] if isinstance(declared, str) else declared)
-        if not declared:
-            choices = [schema["const"]] if "const" in schema else schema.get("enum", ())
-            kinds.update(_kind_of(choice) for choice in choices)
-    return kinds
+        if "const" in schema or "enum" in schema:
+            choices.extend([schema["const"]] if "const" in schema else schema["enum"])
+        else:
+            declared = schema.get("type", ())
+            kinds.update([declared] if isinstance(declared, str) else declared)
+    return _Meaning(kinds, choices)
 
 
 def _kind_of(value: Any) -> str:

@@ -26,7 +26,8 @@ class Survey(Enum):
     """What a look at a whole value found."""
 
     PLAIN = auto()  # texts, truth values, null, integers below 2**53, and containers of these
-    MIXED = auto()  # other numbers too, or values of other Python types
+    NUMERIC = auto()  # Decimal, float or larger integers too
+    UNUSUAL = auto()  # values of other Python types, subclasses included
     TOO_DEEP = auto()
     TOO_LARGE = auto()
     EXTREME = auto()
@@ -34,7 +35,7 @@ class Survey(Enum):
 
 def survey(value: Any) -> Survey:
     """Look at every node once; circular values are TOO_DEEP or TOO_LARGE."""
-    plain = True
+    kinds = Survey.PLAIN
     nodes = 1
     level = [[value]]
     # One level more than the limit: the list around ``value`` is not part of it.
@@ -50,20 +51,23 @@ def survey(value: Any) -> Survey:
                     below.append(each)
                 elif kind is int:
                     if not -_SAFE < each < _SAFE:
-                        plain = False
+                        kinds = Survey.NUMERIC if kinds is Survey.PLAIN else kinds
                         if each.bit_length() > _MAX_BITS:
                             return Survey.EXTREME
-                elif isinstance(each, (dict, list)):
-                    plain = False
-                    below.append(each)
+                elif kind is Decimal or kind is float:
+                    kinds = Survey.NUMERIC if kinds is Survey.PLAIN else kinds
+                    if is_extreme(each):
+                        return Survey.EXTREME
                 else:
-                    plain = False
-                    if isinstance(each, (float, Decimal)) and is_extreme(each):
+                    kinds = Survey.UNUSUAL
+                    if isinstance(each, (dict, list)):
+                        below.append(each)
+                    elif _is_extreme(each):
                         return Survey.EXTREME
             if nodes > MAX_NODES:
                 return Survey.TOO_LARGE
         if not below:
-            return Survey.PLAIN if plain else Survey.MIXED
+            return kinds
         level = below
     return Survey.TOO_DEEP
 

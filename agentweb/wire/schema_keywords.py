@@ -29,7 +29,7 @@ from referencing.jsonschema import DRAFT202012
 from agentweb.wire import schema_numbers as numbers
 from agentweb.wire.schema_equality import Choices, are_equal, first_duplicate
 from agentweb.wire.schema_formats import FORMATS
-from agentweb.wire.schema_patterns import PATTERN_SECONDS, compile_pattern
+from agentweb.wire.schema_patterns import PATTERN_SECONDS, QUICK_TEXT, compile_pattern
 
 MAX_STEPS: Final = 1_000_000
 _CLOCK_EVERY: Final = 256
@@ -63,7 +63,7 @@ class Run:
     def matches(self, pattern: str, text: str) -> bool | None:
         """Whether ``text`` fits, or None when the search ran out of time."""
         compiled = compile_pattern(pattern)
-        if compiled.quick and len(text) <= 500:
+        if compiled.quick and len(text) <= QUICK_TEXT:
             return compiled.matches(text)
         started = time.monotonic()
         seconds = min(PATTERN_SECONDS, self.pattern_seconds)

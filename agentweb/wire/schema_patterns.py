@@ -29,7 +29,7 @@ from agentweb.wire.schema_regex import (
 PATTERN_SECONDS: Final = 0.25
 """What one search may take. Ordinary patterns take microseconds."""
 
-_QUICK_TEXT: Final = 500
+QUICK_TEXT: Final = 500
 _WORD: Final = "[0-9A-Za-z_]"
 _ASSERTIONS: Final = {
     "start": r"\A",
@@ -55,7 +55,7 @@ class Pattern:
 
     def matches(self, value: str, seconds: float = PATTERN_SECONDS) -> bool:
         """Whether some part of ``value`` fits. Raises TimeoutError after ``seconds``."""
-        if self.quick and len(value) <= _QUICK_TEXT:
+        if self.quick and len(value) <= QUICK_TEXT:
             # One open repeat costs at most length squared; asking for a limit costs more than the search.
             return self._search(value) is not None
         if seconds <= 0:
