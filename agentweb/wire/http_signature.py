@@ -94,8 +94,10 @@ def authority_of(url: str) -> str:
     """
     parts = _split(url)
     host = parts.hostname or ""
-    if ":" in host:
-        host = f"[{ipaddress.IPv6Address(host)}]"
+    if "[" in parts.netloc:
+        # Only checked: interpreters differ in how they shorten an address.
+        ipaddress.IPv6Address(host)
+        host = f"[{host}]"
     port = parts.port
     authority = host if port is None or port == _DEFAULT_PORTS[parts.scheme] else f"{host}:{port}"
     if not _AUTHORITY.fullmatch(authority):
