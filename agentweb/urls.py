@@ -1,7 +1,19 @@
-"""Front door: the URLs of every room that is on, for ``path("", include("agentweb.urls"))``."""
+"""Front door: the URLs of every room that is on.
+
+``path("", include("agentweb.urls"))`` is all that a site needs. A site that includes it under a path of its own
+(``path("shop/", include("agentweb.urls"))``) adds ``*agentweb.urls.well_known`` to its root URLconf too, because
+agents look for ``/.well-known/`` at the root of the host only.
+"""
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.urls import URLPattern, URLResolver
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from agentweb import rooms
+
+app_name: Final = "agentweb"
+
+well_known: list[URLPattern | URLResolver] = rooms.well_known()
+urlpatterns: list[URLPattern | URLResolver] = [*well_known, *rooms.urlpatterns()]

@@ -1,0 +1,30 @@
+"""The URLs of agent-actions: the well-known manifest, the catalog's paths, receipts."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, re_path
+
+from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS
+from agentweb.agent_actions.receipts import ReceiptsHeadView, ReceiptsView, ReceiptView, VerifyReceiptView
+from agentweb.agent_actions.routes import CatalogResolver
+from agentweb.agent_actions.views import ManifestView
+from agentweb.http.doors import Door, advertise
+from agentweb.http.views import NothingHere
+
+_MANIFEST = MANIFEST.replace(".", r"\.")
+
+well_known: list[URLPattern | URLResolver] = [
+    re_path(rf"^{_MANIFEST}/?$", ManifestView.as_view(), name="agent-actions-manifest"),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    re_path(rf"^{RECEIPTS}/?$", ReceiptsView.as_view(), name="receipts"),
+    re_path(rf"^{RECEIPTS}/head/?$", ReceiptsHeadView.as_view(), name="receipts-head"),
+    re_path(rf"^{RECEIPTS}/verify/?$", VerifyReceiptView.as_view(), name="receipts-verify"),
+    re_path(rf"^{RECEIPTS}/(?P<receipt_id>[^/]+)/?$", ReceiptView.as_view(), name="receipt"),
+    re_path(rf"^{OWN_NAME}/", NothingHere.as_view()),
+    CatalogResolver(),
+]
+
+advertise(Door("agent_actions", f"/{MANIFEST}", "application/json", is_well_known=True))
+advertise(Door("receipts", f"/{RECEIPTS}", "application/json"))

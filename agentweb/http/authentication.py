@@ -1,0 +1,80 @@
+"""Who is calling: a signature under a grant or with a bare key, else nobody known. Cookies never say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from agentweb.access import callers, limits, signatures
+from agentweb.access.callers import Caller
+from agentweb.http.target import Target
+
+_SIGNED_HEADERS: Final = {
+    "agent-grant": "HTTP_AGENT_GRANT",
+    "agent-key": "HTTP_AGENT_KEY",
+    "content-digest": "HTTP_CONTENT_DIGEST",
+    "content-type": "CONTENT_TYPE",
+    "idempotency-key": "HTTP_IDEMPOTENCY_KEY",
+    "signature": "HTTP_SIGNATURE",
+    "signature-input": "HTTP_SIGNATURE_INPUT",
+}
+
+
+def address_of(request: HttpRequest) -> str:
+    """The client's IP address as the server saw it; behind a proxy, what the site's proxy middleware put there."""
+    return str(request.META.get("REMOTE_ADDR") or "")
+
+
+def identify(
+    request: HttpRequest,
+    *,
+    target: Target,
+    site: str,
+    has_body: bool,
+    read_body: Callable[[], bytes],
+    limit_anonymous: bool,
+) -> Caller:
+    """The caller of a request. The body is read only after the signature's shape and time were found good.
+
+    ``limit_anonymous``: whether an unsigned request counts against its address; public documents do not.
+    Raises what ``signatures`` and ``limits`` raise; a bad signature is never taken for none.
+    """
+    pending = signatures.begin(
+        method=request.method or "",
+        authority=site,
+        path=target.path,
+        query=f"?{target.query}",
+        headers=_headers(request, has_body=has_body),
+    )
+    address = address_of(request)
+    if pending is not None:
+        return pending.finish(read_body(), address=address)
+    if limit_anonymous:
+        limits.admit_anonymous(address)
+    return callers.anonymous(address)
+
+
+def act_as(request: HttpRequest, caller: Caller) -> None:
+    """Let ``request.user`` be the person whom the caller acts for, never the owner of a cookie.
+
+    A handler gets this request and may look there out of habit.
+    """
+    user = SimpleLazyObject(lambda: caller.user)
+
+    async def auser() -> object:
+        return user
+
+    request.user = user  # type: ignore[assignment]
+    request.auser = auser  # type: ignore[assignment]
+
+
+def _headers(request: HttpRequest, *, has_body: bool) -> dict[str, str]:
+    meta = request.META
+    found = {name: str(meta[key]) for name, key in _SIGNED_HEADERS.items() if key in meta}
+    if not has_body and '"content-type"' not in found.get("signature-input", ""):
+        # Servers write an absent Content-Type as an empty one; wsgiref, and so runserver, as "text/plain".
+        found.pop("content-type", None)
+    return found

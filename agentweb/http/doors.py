@@ -1,0 +1,40 @@
+"""What the rooms offer and where, so that a room can name another's address without knowing the room.
+
+A room registers its doors where its URLs are declared: what is advertised is what answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """``path`` as under the origin, without the prefix of a site that is mounted under one.
+
+    ``is_well_known`` says that the path is at the origin's root wherever the site itself is mounted.
+    """
+
+    name: str
+    path: str
+    media_type: str
+    is_well_known: bool = False
+
+
+_doors: Final[dict[str, Door]] = {}
+
+
+def advertise(door: Door) -> None:
+    """Register a door, or put another in its place."""
+    _doors[door.name] = door
+
+
+def advertised(name: str) -> Door | None:
+    """The door of this name, None when no room that is on has it."""
+    return _doors.get(name)
+
+
+def all_doors() -> tuple[Door, ...]:
+    """Every door, sorted by name."""
+    return tuple(_doors[name] for name in sorted(_doors))

@@ -1,0 +1,88 @@
+"""Headers that every answer of ours carries, and the documents that may be cached.
+
+CORS is ``*`` without credentials: any page may call, and no cookie of its visitor comes along (AWP section 1).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
+from django.utils.http import parse_etags
+
+from agentweb import conf
+from agentweb.wire.encoding import b64url
+
+JSON: Final = "application/json; charset=utf-8"
+EXPOSED: Final = "Retry-After, X-Request-Id, ETag, Idempotent-Replayed, WWW-Authenticate, Link"
+ALLOWED: Final = (
+    "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Signature, Signature-Input, Content-Digest, "
+    "Agent-Grant, Agent-Key"
+)
+PREFLIGHT_METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+PREFLIGHT_MAX_AGE: Final = 86_400
+"""Seconds for which a browser may remember a preflight; it says the same for every path, so it cannot go stale."""
+
+
+def allow_every_origin(request: HttpRequest, response: HttpResponse) -> None:
+    """Open the answer to every page. django-cors-headers, where installed, is kept from replacing this.
+
+    Its middleware runs after the view and would put the site's own origins and credentials here.
+    """
+    response["Access-Control-Allow-Origin"] = "*"
+    response["Access-Control-Expose-Headers"] = EXPOSED
+    request._cors_enabled = False  # type: ignore[attr-defined]  # what CorsMiddleware looks at on the way out
+
+
+def is_preflight(request: HttpRequest) -> bool:
+    return request.method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META
+
+
+def preflight() -> HttpResponse:
+    """204 for the question of a browser, the same for every path, so that it tells nothing of what is there."""
+    response = HttpResponse(status=204)
+    response["Access-Control-Allow-Methods"] = PREFLIGHT_METHODS
+    response["Access-Control-Allow-Headers"] = ALLOWED
+    response["Access-Control-Max-Age"] = str(PREFLIGHT_MAX_AGE)
+    return response
+
+
+@dataclass(frozen=True)
+class Document:
+    """Bytes that many callers get, with their strong entity tag: the digest of the content."""
+
+    content: bytes
+    media_type: str = JSON
+
+    @cached_property
+    def etag(self) -> str:
+        return f'"{b64url(hashlib.sha256(self.content).digest())}"'
+
+
+def answer_document(request: HttpRequest, document: Document, *, is_public: bool) -> HttpResponse:
+    """The document, or 304 when the caller has it already (RFC 9110 13.1.2: weak comparison).
+
+    ``is_public``: whether everyone gets these bytes, so that shared caches may keep them for MANIFEST_MAX_AGE.
+    """
+    if _has_it(request, document.etag):
+        response = HttpResponse(status=304, content_type=document.media_type)
+    else:
+        response = HttpResponse(document.content, content_type=document.media_type)
+    response["ETag"] = document.etag
+    if is_public:
+        response["Cache-Control"] = f"public, max-age={conf.get('MANIFEST_MAX_AGE')}"
+    # Whoever signs may get another document under the same URL.
+    patch_vary_headers(response, ["Agent-Grant", "Agent-Key"])
+    return response
+
+
+def _has_it(request: HttpRequest, etag: str) -> bool:
+    condition = request.META.get("HTTP_IF_NONE_MATCH")
+    if not condition:
+        return False
+    tags = parse_etags(condition)
+    return tags == ["*"] or etag in [tag.removeprefix("W/") for tag in tags]
