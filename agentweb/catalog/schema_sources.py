@@ -7,23 +7,28 @@ closed, and ``to_python`` turns an input that it accepts into the typed value.
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
+import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agentweb.catalog.type_schemas import SourceError, derive, is_record
 from agentweb.wire.strict_json import Json, check_value
+
+__all__ = ["EMPTY_INPUT", "Source", "SourceError", "as_it_is", "input_source", "output_schema"]
 
 EMPTY_INPUT: Final[dict[str, Any]] = {"type": "object", "properties": {}, "additionalProperties": False}
 """The schema of an action that says nothing about its input."""
 
-
-class SourceError(ValueError):
-    """No schema can be made of what was given; the text says why."""
+_SAYS_NOTHING: Final = (Any, object, dict, dict[str, Any], dict[str, object], Mapping, Mapping[str, Any])
+"""Hints that only please a type checker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A schema, and what makes the handler's value of an input that the schema accepts."""
+    """A schema, and what makes the handler's value of a prepared input that the schema accepts."""
 
     schema: dict[str, Any]
     to_python: Callable[[Json], Any]
@@ -32,22 +37,32 @@ class Source:
 def input_source(handler: Callable[..., Any], given: Any) -> Source:
     """The input's source: ``given`` (a dict or a type), else the hint of the handler's first parameter, else nothing.
 
-    Raises SourceError.
+    Raises SourceError, or ValueError when a dict is not plain JSON or a schema is not valid.
     """
     if isinstance(given, Mapping):
         return Source(_written(given), as_it_is)
-    if given is None:
+    hint = _input_hint(handler) if given is None else given
+    if hint is None:
         return Source(copy.deepcopy(EMPTY_INPUT), as_it_is)
-    raise SourceError(f"{given!r} is neither a schema nor a type")
+    found = derive(hint)
+    return Source(found.schema, found.convert or as_it_is)
 
 
 def output_schema(handler: Callable[..., Any], given: Any) -> dict[str, Any] | None:
-    """The output's schema, if there is one; raises SourceError."""
-    if given is None:
-        return None
+    """The output's schema: ``given`` (a dict or a type), else of a returned dataclass or TypedDict, else none.
+
+    A return hint is often written for other readers, so one that cannot be described is passed over. Raises
+    SourceError or ValueError for what is given.
+    """
     if isinstance(given, Mapping):
         return _written(given)
-    raise SourceError(f"{given!r} is neither a schema nor a type")
+    if given is not None:
+        return derive(given, for_output=True).schema
+    try:
+        hint = _resolved(handler, _signature(handler).return_annotation)
+        return derive(hint, for_output=True).schema if is_record(hint) else None
+    except ValueError:
+        return None
 
 
 def as_it_is(value: Json) -> Any:
@@ -60,3 +75,49 @@ def _written(schema: Mapping[str, Any]) -> dict[str, Any]:
     plain = dict(schema)
     check_value(plain)
     return copy.deepcopy(plain)
+
+
+def _input_hint(handler: Callable[..., Any]) -> Any:
+    """The hint of the first parameter, or None when there is none or it says nothing."""
+    parameters = iter(_signature(handler).parameters.values())
+    first = next(parameters, None)
+    if first is None or first.annotation is first.empty:
+        return None
+    hint = _resolved(handler, first.annotation)
+    return None if hint in _SAYS_NOTHING else hint
+
+
+def _signature(handler: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(handler)
+    except (TypeError, ValueError, NameError):
+        return inspect.Signature()
+
+
+def _resolved(handler: Callable[..., Any], annotation: Any) -> Any:
+    """An annotation that may be a text (PEP 563), in the handler's module.
+
+    Only this one: the others may name what exists for the type checker alone. Raises SourceError.
+    """
+
+    def probe() -> None: ...
+
+    probe.__annotations__ = {"it": annotation}
+    try:
+        return typing.get_type_hints(probe, globalns=_globals_of(handler), include_extras=True)["it"]
+    except NameError as error:
+        raise SourceError(
+            f"the name {error.name!r} in the hint of the input is not known in its module"
+        ) from None
+    except (TypeError, SyntaxError, AttributeError) as error:
+        raise SourceError(f"the hint of the input cannot be read: {error}") from None
+
+
+def _globals_of(handler: Any) -> dict[str, Any]:
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    handler = inspect.unwrap(handler)
+    if not hasattr(handler, "__globals__") and not inspect.ismethod(handler):
+        handler = type(handler).__call__
+    found: dict[str, Any] = getattr(handler, "__globals__", {})
+    return found
