@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import autodiscover_modules
+
+from agentweb.catalog.registry import registry
 
 
 class AgentwebConfig(AppConfig):
@@ -13,6 +16,18 @@ class AgentwebConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        """Raises ImproperlyConfigured when a declaration is dangerous: what would run is not what was meant.
+
+        System checks alone would not do: servers that import the WSGI application do not run them.
+        """
         from agentweb import checks  # noqa: F401, PLC0415 - registers; models must be loaded first
 
         autodiscover_modules("agents")
+        dangerous = [found for found in registry.faults() if found.dangerous]
+        if dangerous:
+            lines = (
+                f"{found.obj}: ({found.id}) {found.message}\n    HINT: {found.hint}" for found in dangerous
+            )
+            raise ImproperlyConfigured(
+                "What agents may do here is declared wrongly:\n\n" + "\n".join(lines)
+            )

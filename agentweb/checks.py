@@ -1,1 +1,93 @@
-"""System checks: gathered here from the floors and the rooms."""
+"""System checks: gathered here from the floors and the rooms. Ids and meanings: ``docs/reference/checks.md``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core import checks
+
+from agentweb import conf
+from agentweb.catalog.checks import check_declarations
+
+TAG: Final = "agentweb"
+DISTRIBUTION: Final = "agentweb-django"
+
+_HERE: Final = Path(__file__).resolve().parent
+
+
+def check_settings(
+    app_configs: Sequence[AppConfig] | None = None, **kwargs: Any
+) -> list[checks.CheckMessage]:
+    """The AGENTWEB dict: unknown keys, bad values, and an origin that is not fixed."""
+    found: list[checks.CheckMessage] = []
+    for key, wrong, nearest in conf.problems():
+        if key in conf.SETTINGS or key == "AGENTWEB":
+            where = "AGENTWEB" if key == "AGENTWEB" else f"AGENTWEB[{key!r}]"
+            found.append(
+                checks.Error(
+                    f"{where} {wrong}.",
+                    hint=conf.SETTINGS[key].sentence if key in conf.SETTINGS else "Write AGENTWEB = {...}.",
+                    id="agentweb.E002",
+                )
+            )
+        else:
+            found.append(
+                checks.Error(
+                    f"AGENTWEB[{key!r}] {wrong}.",
+                    hint=f"Did you mean {nearest!r}?" if nearest else f"Known: {', '.join(conf.SETTINGS)}.",
+                    id="agentweb.E001",
+                )
+            )
+    if conf.get("ORIGIN") is None and not settings.DEBUG:
+        # Otherwise a Host header chooses the audience of grants and what is cached for others.
+        found.append(
+            checks.Error(
+                "AGENTWEB['ORIGIN'] is not set.",
+                hint="Write AGENTWEB = {'ORIGIN': 'https://shop.example'}: agents sign for this name. "
+                "The request's host is used under DEBUG only.",
+                id="agentweb.E003",
+            )
+        )
+    return found
+
+
+def check_distribution(
+    app_configs: Sequence[AppConfig] | None = None, **kwargs: Any
+) -> list[checks.CheckMessage]:
+    """Whether another installed package also calls itself ``agentweb``: then files of both are mixed or hidden."""
+    others = sorted(
+        {
+            name
+            for name in metadata.packages_distributions().get("agentweb", [])
+            if _normal(name) != DISTRIBUTION
+        }
+    )
+    strays = sorted(
+        str(folder)
+        for folder in map(Path, sys.modules["agentweb"].__path__)
+        if folder.resolve() != _HERE
+    )
+    if not others and not strays:
+        return []
+    return [
+        checks.Error(
+            f"Another package also provides 'agentweb': {', '.join(others + strays)}.",
+            hint=f"Uninstall it, then install {DISTRIBUTION} again: one may have overwritten files of the other.",
+            id="agentweb.E004",
+        )
+    ]
+
+
+def _normal(name: str) -> str:
+    """PEP 503: how distribution names compare."""
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+for check in (check_settings, check_distribution, check_declarations):
+    checks.register(check, TAG)
