@@ -34,7 +34,7 @@ def insert_if_absent(rows: Sequence[Model]) -> int:
     connection = connections[router.db_for_write(model) or DEFAULT_DB_ALIAS]
     fields = [field for field in model._meta.concrete_fields if not isinstance(field, AutoField)]
     quote = connection.ops.quote_name
-    columns = ", ".join(quote(field.column) for field in fields)
+    columns = ", ".join(quote(str(field.column)) for field in fields)
     one = f"({', '.join(['%s'] * len(fields))})"
     values = [
         field.get_db_prep_save(field.pre_save(row, True), connection=connection)

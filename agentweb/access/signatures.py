@@ -13,8 +13,9 @@ committed before the work begins, so no failure of the work can bring it back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from django.db import transaction
@@ -92,7 +93,8 @@ class Pending:
                 return
             if any(grant.id not in standing.known for grant in self.chain):
                 grants.remember(self.chain, standing.user_id)
-            grants.touch(self.chain[-1].id, standing.last_used_at)
+            if not standing.used_lately:
+                grants.touch(self.chain[-1].id)
 
 
 def begin(
@@ -107,15 +109,28 @@ def begin(
     if not any(name in headers for name in _SIGNING_HEADERS):
         return None
     header = headers.get("agent-grant")
-    given = None if header is None else decode_header(header, max_life=grants.max_life())
+    given = None if header is None else _decode(header, grants.max_life())
     # The body is not here yet; its headers are, and finish() looks at what must be covered once more.
     request = SignedRequest(method, authority, path, query, headers, b"")
     parsed = parse_signature(request)
     _check_fresh(parsed)
     if given is None:
         return Pending(request, parsed, (), headers["agent-key"])
-    chain = _stored(given) if isinstance(given, str) else tuple(given)
+    chain = _stored(given) if isinstance(given, str) else given
     return Pending(request, parsed, chain, chain[-1].subject)
+
+
+# What a header says and whether its signatures and links hold follow from its text alone, and an agent sends
+# the same one with every call. Nothing that can change is remembered: that is asked of the database.
+@lru_cache(maxsize=1_024)
+def _decode(header: str, longest: int) -> tuple[GrantDocument, ...] | str:
+    decoded = decode_header(header, max_life=longest)
+    return decoded if isinstance(decoded, str) else tuple(decoded)
+
+
+@lru_cache(maxsize=1_024)
+def _verify_documents(chain: tuple[GrantDocument, ...], key: str) -> None:
+    verify_chain(chain, signed_by=key)
 
 
 def _stored(ident: str) -> tuple[GrantDocument, ...]:
@@ -142,11 +157,11 @@ def _check_fresh(parsed: ParsedSignature) -> None:
     )
 
 
-def _verified_standing(chain: Sequence[GrantDocument], key: str, site: str) -> Standing:
+def _verified_standing(chain: tuple[GrantDocument, ...], key: str, site: str) -> Standing:
     """2.3 from step 3 to step 10, each failure in its place."""
     broken: AuthenticationError | None = None
     try:
-        verify_chain(chain, signed_by=key)
+        _verify_documents(chain, key)
     except AuthenticationError as error:
         if error.extra.get("reason") == "signature":
             raise

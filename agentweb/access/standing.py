@@ -1,32 +1,42 @@
-"""What the database says about a chain at this moment: one query, never cached (AGENT_ACTIONS 2.3, 5)."""
+"""What the database says about a chain at this moment: one query, its answer never kept (AGENT_ACTIONS 2.3, 5)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, Final
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import FieldDoesNotExist
-from django.db.models import BooleanField, CharField, DateTimeField, Model, QuerySet, Value
+from django.db import connections
+from django.db.models import BooleanField, Case, CharField, Model, Value, When
 from django.db.models.functions import Cast
 
 from agentweb.access.models import Grant, PrincipalKey, Revocation, SiteKey
+from agentweb.access.rows import database
+from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AuthenticationError, Code
 from agentweb.wire.grants import GrantDocument
+
+TOUCH_EVERY: Final = timedelta(minutes=1)
+"""How often the use of a grant is written down at most."""
 
 _REVOCATION: Final = "revocation"
 _SITE: Final = "site"
 _PRINCIPAL: Final = "principal"
 _GRANT: Final = "grant"
+_LONG_AGO: Final = datetime(2001, 1, 1, tzinfo=UTC)
+"""Slot of the time after which a use is recent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """``revoked`` are ids and keys that count no longer; ``known`` the ids of the chain that have a row.
 
-    ``user_id`` is the person for whom the chain acts, None when there is none; ``last_used_at`` the leaf's.
+    ``user_id`` is the person for whom the chain acts, None when there is none; ``used_lately`` says that the
+    leaf's ``last_used_at`` need not be written again.
     """
 
     issuer_kind: str | None
@@ -34,7 +44,7 @@ class Standing:
     known: frozenset[str]
     user_id: Any
     user_is_active: bool
-    last_used_at: datetime | None
+    used_lately: bool
 
     def check_issuer(self, root: GrantDocument) -> None:
         """Raise ``grant_invalid`` unless the root was issued by the site or by a person enrolled here.
@@ -63,33 +73,34 @@ class Standing:
 def look_up(chain: Sequence[GrantDocument], agent_key: str) -> Standing:
     """The standing of a chain, root first, and of the key (or ``session:…`` handle) that uses it."""
     root, leaf = chain[0], chain[-1]
-    ids = [grant.id for grant in chain]
     revoked: set[str] = set()
-    known: dict[str, tuple[Any, bool | None, datetime | None]] = {}
+    known: dict[str, tuple[Any, bool | None, bool]] = {}
     issuer_kind: str | None = None
-    principal: tuple[Any, bool | None] = (None, None)
-    for kind, ident, user, active, at in _rows(
+    person: tuple[Any, bool | None] = (None, None)
+    ids = [grant.id for grant in chain]
+    for kind, ident, user, active, flag in _fetch(
         ids, {grant.issuer for grant in chain} | {agent_key}, root.issuer
     ):
         if kind == _REVOCATION:
             revoked.add(ident)
         elif kind == _GRANT:
-            known[ident] = (user, active, at)
+            known[ident] = (user, active, bool(flag))
+            if ident == root.id and issuer_kind != _PRINCIPAL:
+                person = (user, active)
         else:
             issuer_kind = kind
             if kind == _PRINCIPAL:
-                principal = (user, active)
-                if at is not None:
+                person = (user, active)
+                if flag:
                     revoked.add(ident)
-    user, active = principal if issuer_kind == _PRINCIPAL else known.get(root.id, (None, None, None))[:2]
-    user_id = None if user is None else get_user_model()._meta.pk.to_python(user)
+    user_id = None if person[0] is None else get_user_model()._meta.pk.to_python(person[0])
     return Standing(
         issuer_kind=issuer_kind,
         revoked=frozenset(revoked),
         known=frozenset(known),
         user_id=user_id,
-        user_is_active=user_id is None or _is_active(user_id, active),
-        last_used_at=known[leaf.id][2] if leaf.id in known else None,
+        user_is_active=user_id is None or _is_active(user_id, person[1]),
+        used_lately=leaf.id in known and known[leaf.id][2],
     )
 
 
@@ -120,30 +131,59 @@ def _revoked(message: str) -> AuthenticationError:
     return AuthenticationError(Code.GRANT_REVOKED, message)
 
 
-def _rows(ids: list[str], keys: set[str], issuer: str) -> QuerySet[Any, tuple[Any, ...]]:
-    """Four indexed look-ups in one round trip: (kind, ident, user id as text, user is active, time)."""
+def _fetch(ids: list[str], keys: set[str], issuer: str) -> list[tuple[Any, ...]]:
+    """Four indexed look-ups in one round trip: (kind, ident, user id as text, user is active, flag).
+
+    The flag says of a grant that it was used lately, of a person's key that it was revoked.
+    """
+    idents = [*ids, *keys]
+    sql, params = _statement(database(), len(ids), len(idents))
+    given: dict[Any, Any] = {_slot("id", n): ident for n, ident in enumerate(ids)}
+    given |= {_slot("ident", n): ident for n, ident in enumerate(idents)}
+    given |= {_slot("issuer", 0): issuer, _prepared(_LONG_AGO): _prepared(now_datetime() - TOUCH_EVERY)}
+    with connections[database()].cursor() as cursor:
+        cursor.execute(sql, [given.get(param, param) for param in params])
+        return list(cursor.fetchall())
+
+
+def _slot(name: str, number: int) -> str:
+    return f"?{name}{number}"
+
+
+# Composing this query costs twenty times as much as running it; its text depends on two small numbers only.
+@cache
+def _statement(alias: str, ids: int, idents: int) -> tuple[str, tuple[Any, ...]]:
+    """The statement's text and its parameters, with slots where the values go."""
     no_user = Value(None, output_field=CharField())
     no_flag = Value(None, output_field=BooleanField())
-    no_time = Value(None, output_field=DateTimeField())
+    user = Cast("user_id", CharField(max_length=255))
+    active = "user__is_active" if _active_is_a_column() else no_flag
 
     def kind(name: str) -> Value:
         return Value(name, output_field=CharField())
 
-    def flag() -> Any:
-        return "user__is_active" if _active_is_a_column() else no_flag
-
-    user = Cast("user_id", CharField(max_length=255))
-    grants = Grant.objects.filter(pk__in=ids).values_list(kind(_GRANT), "pk", user, flag(), "last_used_at")
-    return grants.union(
-        PrincipalKey.objects.filter(public=issuer).values_list(
-            kind(_PRINCIPAL), "public", user, flag(), "revoked_at"
-        ),
-        SiteKey.objects.filter(public=issuer).values_list(kind(_SITE), "public", no_user, no_flag, no_time),
-        Revocation.objects.filter(ident__in=[*ids, *keys]).values_list(
-            kind(_REVOCATION), "ident", no_user, no_flag, no_time
-        ),
+    issuer = _slot("issuer", 0)
+    grants = Grant.objects.filter(pk__in=[_slot("id", n) for n in range(ids)])
+    principals = PrincipalKey.objects.filter(public=issuer)
+    sites = SiteKey.objects.filter(public=issuer)
+    revocations = Revocation.objects.filter(ident__in=[_slot("ident", n) for n in range(idents)])
+    rows = grants.values_list(kind(_GRANT), "pk", user, active, _flag(last_used_at__gt=_LONG_AGO)).union(
+        principals.values_list(kind(_PRINCIPAL), "public", user, active, _flag(revoked_at__isnull=False)),
+        sites.values_list(kind(_SITE), "public", no_user, no_flag, no_flag),
+        revocations.values_list(kind(_REVOCATION), "ident", no_user, no_flag, no_flag),
         all=True,
     )
+    sql, params = rows.query.get_compiler(using=alias).as_sql()
+    return sql, tuple(params)
+
+
+def _flag(**condition: Any) -> Case:
+    return Case(When(**condition, then=Value(True)), default=Value(False), output_field=BooleanField())
+
+
+def _prepared(at: datetime) -> Any:
+    """A time as a parameter of the database's own kind."""
+    return connections[database()].ops.adapt_datetimefield_value(at)
 
 
 def _active_is_a_column() -> bool:
@@ -155,7 +195,7 @@ def _active_is_a_column() -> bool:
 
 def _is_active(user_id: Any, active: bool | None) -> bool:
     if active is not None:
-        return active
+        return bool(active)
     # A user model may compute is_active, or have none, which means everyone is active.
     model: type[Model] = get_user_model()
     user = model._default_manager.filter(pk=user_id).first()
