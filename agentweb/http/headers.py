@@ -44,10 +44,17 @@ def is_preflight(request: HttpRequest) -> bool:
 
 def preflight() -> HttpResponse:
     """204 for the question of a browser, the same for every path, so that it tells nothing of what is there."""
-    response = HttpResponse(status=204)
+    response = no_content()
     response["Access-Control-Allow-Methods"] = PREFLIGHT_METHODS
     response["Access-Control-Allow-Headers"] = ALLOWED
     response["Access-Control-Max-Age"] = str(PREFLIGHT_MAX_AGE)
+    return response
+
+
+def no_content() -> HttpResponse:
+    """204, which has no content and so no type of it."""
+    response = HttpResponse(status=204)
+    del response["Content-Type"]
     return response
 
 

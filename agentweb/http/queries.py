@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from agentweb.wire.errors import Code, RequestError
 
 MAX_FIELDS: Final = 200
-_SECRET_NAMES: Final = frozenset({"token", "access_token", "session_token"})
+SECRET_NAMES: Final = frozenset({"token", "access_token", "session_token"})
 
 
 def pairs_of(query: str) -> list[tuple[str, str]]:
@@ -39,7 +39,7 @@ def pairs_of(query: str) -> list[tuple[str, str]]:
 def refuse_tokens(pairs: list[tuple[str, str]]) -> None:
     """A secret in a URL stands in logs, histories and referrers, so it is refused instead of used."""
     for name, _ in pairs:
-        if name in _SECRET_NAMES:
+        if name in SECRET_NAMES:
             raise RequestError(
                 Code.TOKEN_IN_URL,
                 f"Do not put {name} into the URL: sign the request, or send the token in a header. "

@@ -108,7 +108,7 @@ class AgentView(APIView):
     def options(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         if headers.is_preflight(self.http_request):
             return headers.preflight()
-        response = HttpResponse(status=204)
+        response = headers.no_content()
         response["Allow"] = ", ".join(self.allowed_methods)
         return response
 

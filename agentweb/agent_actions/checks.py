@@ -1,0 +1,188 @@
+"""System checks of agent-actions: does everything that the manifest lists really answer, and we alone there?
+
+========== =============================================================================================
+E040       another view of the site answers at an action's path, or is kept from answering by it
+E041       an input that travels in the query string is named like a secret, so every call is refused
+W040       ``agentweb.urls`` is not in the URLconf: nothing answers
+W041       the manifest does not answer at the root of the host
+W042       django-cors-headers covers our paths and would answer their preflights by the site's own policy
+W043       a hidden action has a path of its own, where it can be told from a path that does not exist
+========== =============================================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from agentweb import conf
+from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS, mount_prefix
+from agentweb.catalog.actions import Action
+from agentweb.catalog.registry import registry
+from agentweb.http.queries import SECRET_NAMES
+from agentweb.http.views import AgentView
+
+_SAMPLES: Final = ("0", "x", "00000000-0000-4000-8000-000000000000")
+"""Values for the parameters of a path: what Django's own converters take."""
+_NO_SUCH_PATH: Final = "/agentweb-check/no-such-path-d1c0"
+_INCLUDE: Final = 'Add path("", include("agentweb.urls")) to your root URLconf.'
+_CORS: Final = "corsheaders.middleware.CorsMiddleware"
+
+
+@register(Tags.urls)
+def check_action_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """E040 and W040."""
+    if not getattr(settings, "ROOT_URLCONF", None):
+        return []
+    prefix = mount_prefix()
+    if not _is_ours(next(_views_at(f"{prefix}/{RECEIPTS}"), None)):
+        return [
+            Warning(
+                "agentweb.urls is not included: nothing answers to agents.", hint=_INCLUDE, id="agentweb.W040"
+            )
+        ]
+    catch_alls = set(_views_at(_NO_SUCH_PATH))
+    found: list[CheckMessage] = []
+    for action in registry.actions():
+        other = _other_view(action, prefix, catch_alls)
+        if other is not None:
+            found.append(
+                Error(
+                    f"{other} answers at {prefix}{action.path} too, the path of the action {action.name!r}.",
+                    hint="Give the action another path; one address has one owner.",
+                    obj=action.where,
+                    id="agentweb.E040",
+                )
+            )
+    return found
+
+
+@register(Tags.urls)
+def check_well_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W041. W040 speaks where nothing is included at all."""
+    if not getattr(settings, "ROOT_URLCONF", None):
+        return []
+    is_included = _is_ours(next(_views_at(f"{mount_prefix()}/{RECEIPTS}"), None))
+    if not is_included or _is_ours(next(_views_at(f"/{MANIFEST}"), None)):
+        return []
+    return [
+        Warning(
+            f"/{MANIFEST} does not answer; agents look for it at the root of the host.",
+            hint="Add *agentweb.urls.well_known to the urlpatterns of your root URLconf.",
+            id="agentweb.W041",
+        )
+    ]
+
+
+@register(Tags.urls)
+def check_query_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """E041."""
+    return [
+        Error(
+            f"The input {name!r} of {action.name!r} travels in the query string, where a {name} is always refused.",
+            hint="Rename the input, or call the action by POST.",
+            obj=action.where,
+            id="agentweb.E041",
+        )
+        for action in registry.actions()
+        if action.takes_query
+        for name in sorted(SECRET_NAMES & set(action.input_schema.get("properties", ())))
+    ]
+
+
+@register(Tags.urls)
+def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W042."""
+    if _CORS not in settings.MIDDLEWARE:
+        return []
+    covers = getattr(settings, "CORS_URLS_REGEX", r"^.*$")
+    prefix = mount_prefix() if getattr(settings, "ROOT_URLCONF", None) else ""
+    actions = registry.actions()
+    paths = [
+        f"/{MANIFEST}",
+        *(prefix + path for path in (f"/{RECEIPTS}", *(_sample(each, "0") for each in actions))),
+    ]
+    if not any(re.match(covers, path) for path in paths):
+        return []
+    starts = sorted({"/.well-known/", f"{prefix}/{OWN_NAME}/", *(prefix + _start(each) for each in actions)})
+    excluded = "|".join(re.escape(start) for start in starts)
+    return [
+        Warning(
+            "CORS_URLS_REGEX covers the paths of agentweb, so django-cors-headers answers their preflights.",
+            hint="Agents' paths are open to every origin without credentials, and agentweb answers for itself. "
+            f'Exclude them: CORS_URLS_REGEX = r"^(?!{excluded})"',
+            id="agentweb.W042",
+        )
+    ]
+
+
+@register(Tags.urls)
+def check_hidden_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W043."""
+    ours = f"/{conf.get('ACTION_PREFIX')}/"
+    return [
+        Warning(
+            f"The hidden action {action.name!r} answers at {action.path}, where a path that does not exist gets the "
+            "site's own 404 and not agentweb's: its address can be guessed.",
+            hint=f"Leave out its path: under {ours} the two answers are equal.",
+            obj=action.where,
+            id="agentweb.W043",
+        )
+        for action in registry.actions()
+        if action.visible is not None
+        and not (action.path.startswith(ours) and "/" not in action.path.removeprefix(ours).rstrip("/"))
+    ]
+
+
+def _other_view(action: Action, prefix: str, catch_alls: set[Any]) -> str | None:
+    for sample in _SAMPLES if action.path_parameters else _SAMPLES[:1]:
+        views = list(_views_at(prefix + _sample(action, sample)))
+        for position, view in enumerate(views):
+            # A catch-all behind us is where a site's front-end lives, and no conflict; before us it takes the call.
+            if not _is_ours(view) and (view not in catch_alls or position == 0):
+                return _name(view)
+    return None
+
+
+def _views_at(path: str) -> Iterator[Any]:
+    """Every view whose pattern fits, in the order in which Django would ask."""
+    yield from _within(get_resolver(), path)
+
+
+def _within(resolver: URLResolver, path: str) -> Iterator[Any]:
+    match = resolver.pattern.match(path)
+    if not match:
+        return
+    for each in resolver.url_patterns:
+        if isinstance(each, URLPattern):
+            if each.resolve(match[0]):
+                yield each.callback
+        else:
+            yield from _within(each, match[0])
+
+
+def _is_ours(view: Any) -> bool:
+    cls = getattr(view, "cls", None)
+    return isinstance(cls, type) and issubclass(cls, AgentView)
+
+
+def _name(view: Any) -> str:
+    view = getattr(view, "view_class", view)
+    return f"{getattr(view, '__module__', '?')}.{getattr(view, '__qualname__', type(view).__qualname__)}"
+
+
+def _sample(action: Action, value: str) -> str:
+    path = action.path
+    for name in action.path_parameters:
+        path = path.replace(f"{{{name}}}", value)
+    return path
+
+
+def _start(action: Action) -> str:
+    prefix = f"/{conf.get('ACTION_PREFIX')}/"
+    return prefix if action.path.startswith(prefix) else action.path.partition("{")[0]
