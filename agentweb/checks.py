@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core import checks
 
 from agentweb import conf
+from agentweb.access.checks import check_durability, check_site_key, check_transaction_mode
 from agentweb.catalog.checks import check_declarations
 
 TAG: Final = "agentweb"
@@ -89,5 +90,7 @@ def _normal(name: str) -> str:
     return name.lower().replace("_", "-").replace(".", "-")
 
 
-for check in (check_settings, check_distribution, check_declarations):
+for check in (check_settings, check_distribution, check_declarations, check_transaction_mode):
     checks.register(check, TAG)
+for check in (check_durability, check_site_key):
+    checks.register(check, TAG, checks.Tags.database)

@@ -63,8 +63,6 @@ def issue(
         user=user,
         note=note,
     )
-    if Revocation.objects.filter(ident=subject).exists():
-        problems.append(problem("subject", "revoked", "This key was revoked; let the agent use another."))
     if problems:
         raise InputError(problems)
     begins = int(now())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from agentweb.access.models import Revocation
 from agentweb.wire.grant_shape import MAX_DELEGATE, MAX_NOTE, MAX_SCOPES, SESSION_SUBJECT
 from agentweb.wire.grants import Mandate
 from agentweb.wire.money import CURRENCIES, MAX_MINOR
@@ -56,6 +57,8 @@ def _of_subject(subject: str) -> list[dict[str, Any]]:
         parse_public_key(subject)
     except ValueError as error:
         return [problem("subject", "format", str(error))]
+    if Revocation.objects.filter(ident=subject).exists():
+        return [problem("subject", "revoked", "This key was revoked; let the agent use another.")]
     return []
 
 
