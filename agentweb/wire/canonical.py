@@ -47,14 +47,20 @@ def digest(value: Json) -> str:
 def _is_plain(value: Any, depth: int) -> bool:
     """Is a general JSON encoder that sorts by code point certain to write the canonical form?
 
-    With ASCII names, code points sort like UTF-16 (RFC 8785 3.2.3); without floats, only safe integers need a
-    number's text (3.2.2.3). Exact types, because an encoder may treat a subclass in its own way.
+    With ASCII names, code points sort like UTF-16 (RFC 8785 3.2.3), and the text of a safe integer or of a
+    fraction of middling size is the same everywhere (3.2.2.3). Exact types, because an encoder may treat a
+    subclass in its own way.
     """
     kind = type(value)
     if kind is str or kind is bool or value is None:
         return True
     if kind is int:
         return bool(-MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER)
+    if kind is Decimal:
+        double = float(value)
+        return _is_plain_fraction(double) or (double.is_integer() and abs(double) <= MAX_SAFE_INTEGER)
+    if kind is float:
+        return _is_plain_fraction(value)
     if not depth:
         return False
     depth -= 1
@@ -70,15 +76,31 @@ def _is_plain(value: Any, depth: int) -> bool:
     return False
 
 
+def _is_plain_fraction(double: float) -> bool:
+    # Shorter or longer ones are written with an exponent, by Python from 1e-5 and 1e16, by ECMAScript later.
+    return 1e-4 <= abs(double) < 1e16 and not double.is_integer()
+
+
+def _plain_double(value: Any) -> int | float:
+    """The number for a Decimal that ``_is_plain`` let pass; everything else never reaches an encoder's hook."""
+    double = float(value)
+    return int(double) if double.is_integer() else double
+
+
 _ENCODER: Final = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+    sort_keys=True,
+    separators=(",", ":"),
+    ensure_ascii=False,
+    allow_nan=False,
+    check_circular=False,
+    default=_plain_double,
 )
 
 
 def _dump_plain(value: Any) -> bytes:
     if orjson is not None:
         try:
-            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+            return orjson.dumps(value, default=_plain_double, option=orjson.OPT_SORT_KEYS)
         except TypeError as error:  # orjson's own error, for lone surrogates
             raise ValueError(str(error)) from None
     return _ENCODER.encode(value).encode("utf-8")
