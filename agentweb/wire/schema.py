@@ -19,16 +19,18 @@ from agentweb.wire.schema_coercion import coerce_strings
 from agentweb.wire.schema_examples import NO_EXAMPLE, find_example
 from agentweb.wire.schema_fast import NotSure, compile_fast
 from agentweb.wire.schema_guard import Survey, guard_problem, survey
-from agentweb.wire.schema_keywords import HardenedValidator, LimitExceeded, Run, failures_of
+from agentweb.wire.schema_keywords import HardenedValidator, failures_of
 from agentweb.wire.schema_loading import SchemaError, copy_schema, load
 from agentweb.wire.schema_prepare import compile_prepare
-from agentweb.wire.schema_problems import Problem, make_problem, problems_of, settle
+from agentweb.wire.schema_problems import Problem, list_problems, make_problem
+from agentweb.wire.schema_run import LimitExceeded, Run, limited
 from agentweb.wire.schema_rust import compile_rust
 
 __all__ = ["NO_EXAMPLE", "CompiledSchema", "SchemaError", "compile_schema", "example_from"]
 
+OWN_SECONDS: Final = 2.0
 FOREIGN_SECONDS: Final = 1.0
-"""What one validation against another site's schema may take in all."""
+"""Processor time that one validation may take, with our own schemas and with those of other sites."""
 
 _MAX_FAILURES: Final = 1_000
 _CACHE_SIZE: Final = 1_024
@@ -68,13 +70,11 @@ class CompiledSchema:
         if refused is not None:
             return [refused], False
         try:
-            failures = failures_of(self._validator, instance, self._run(), _MAX_FAILURES)
+            with limited(self._run()):
+                failures = failures_of(self._validator, instance, _MAX_FAILURES)
         except LimitExceeded:
-            message = "Checking this input takes too much work; send a smaller or flatter one."
-            return [make_problem((), "too_complex", message)], False
-        settled = {problem["pointer"] for problem in earlier}
-        fresh = [problem for problem in problems_of(failures) if problem["pointer"] not in settled]
-        problems, truncated = settle([*earlier, *fresh])
+            return [_too_complex()], False
+        problems, truncated = list_problems(failures, earlier)
         return problems, truncated or len(failures) == _MAX_FAILURES
 
     def check(self, instance: Any, *, also: Iterable[Problem] = (), **extra: Any) -> None:
@@ -87,7 +87,13 @@ class CompiledSchema:
 
     def prepare(self, instance: Any) -> Any:
         """A valid ``instance`` with int at every ``integer`` and Decimal at every ``number`` position."""
-        return instance if self._prepare is None else self._prepare(instance)
+        if self._prepare is None:
+            return instance
+        try:
+            with limited(self._run()):
+                return self._prepare(instance)
+        except LimitExceeded:
+            raise InputError([_too_complex()]) from None
 
     def coerce_strings(self, pairs: list[tuple[str, str]]) -> tuple[dict[str, Any], list[Problem]]:
         """Query-string names and texts as the input object they stand for, and the problems met.
@@ -98,7 +104,11 @@ class CompiledSchema:
 
     def example(self) -> Any:
         """The smallest valid example that could be made, or NO_EXAMPLE."""
-        return find_example(self._loaded, self._fits)
+        try:
+            with limited(self._run()):
+                return find_example(self._loaded, self._fits)
+        except LimitExceeded:
+            return NO_EXAMPLE
 
     def _is_surely_valid(self, instance: Any, found: Survey) -> bool:
         """Whether a shortcut says yes. A no is left to the validator, which words the problems."""
@@ -112,14 +122,16 @@ class CompiledSchema:
             return False
 
     def _fits(self, subschema: Any, instance: Any) -> bool:
-        """Whether ``instance`` is valid against a part of this schema."""
-        try:
-            return not failures_of(self._validator.evolve(schema=subschema), instance, self._run(), 1)
-        except LimitExceeded:
-            return False
+        """Whether ``instance`` is valid against a part of this schema. Inside ``limited`` only."""
+        return not failures_of(self._validator.evolve(schema=subschema), instance, 1)
 
     def _run(self) -> Run:
-        return Run(FOREIGN_SECONDS if self._foreign else None)
+        seconds = FOREIGN_SECONDS if self._foreign else OWN_SECONDS
+        return Run(seconds, self._loaded.targets if self._loaded.is_static else None)
+
+
+def _too_complex() -> Problem:
+    return make_problem((), "too_complex", "Checking this input takes too much work; send less, or flatter.")
 
 
 _cache: OrderedDict[tuple[str, bool, bool], CompiledSchema] = OrderedDict()

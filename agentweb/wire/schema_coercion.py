@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from agentweb.wire.json_types import MAX_EXPONENT, MAX_NUMBER_LENGTH
 from agentweb.wire.schema_equality import key_of
+from agentweb.wire.schema_failures import Path
 from agentweb.wire.schema_loading import Loaded
 from agentweb.wire.schema_numbers import is_integer, is_number
 from agentweb.wire.schema_patterns import compile_pattern
-from agentweb.wire.schema_problems import Path, Problem, make_problem, settle
+from agentweb.wire.schema_problems import Problem, make_problem, settle
 
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")

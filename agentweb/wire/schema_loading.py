@@ -18,10 +18,11 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 from agentweb.wire.schema_equality import Choices
+from agentweb.wire.schema_failures import Path
 from agentweb.wire.schema_numbers import normal
 from agentweb.wire.schema_pattern_shapes import shape_problem
 from agentweb.wire.schema_patterns import compile_pattern
-from agentweb.wire.schema_problems import Path, Problem, make_problem, settle
+from agentweb.wire.schema_problems import Problem, make_problem, settle
 from agentweb.wire.schema_regex import PatternError
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -72,10 +73,15 @@ FOREIGN: Final = Limits(depth=40, nodes=5_000, characters=100_000)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """A checked copy of a schema, and the target of each ``$ref`` by the id of the node that holds it."""
+    """A checked copy of a schema, and the target of each ``$ref`` by the id of the node that holds it.
+
+    ``is_static``: no inner ``$id`` starts a resource of its own, so that ``targets`` holds whatever the way by
+    which a reference is reached, and no node has two references.
+    """
 
     schema: Any
     targets: dict[int, Any]
+    is_static: bool
 
     def target(self, node: dict[str, Any]) -> Any:
         """The schema that ``node``'s ``$ref`` (or else ``$dynamicRef``) points at, or None without one."""
@@ -98,7 +104,10 @@ def load(copied: Any, *, foreign: bool = False) -> Loaded:
         node.pop("$schema", None)  # a validator that meets it would replace itself by the stock one
         if "enum" in node:
             node["enum"] = Choices(node["enum"])
-    loaded = Loaded(copied, _resolve(copied, {id(node) for _, node in nodes}))
+    is_static = not any(
+        (path and "$id" in node) or ("$ref" in node and "$dynamicRef" in node) for path, node in nodes
+    )
+    loaded = Loaded(copied, _resolve(copied, {id(node) for _, node in nodes}), is_static)
     _refuse_loops(loaded, nodes)
     return loaded
 
