@@ -20,6 +20,7 @@ Located = tuple[Path, ValidationError, int | None]
 
 
 def leaves_of(above: Path, failure: ValidationError) -> Iterator[Located]:
+    """The failures to report for one failure at ``above``: itself, or those of its best branch."""
     path = above + tuple(failure.relative_path)
     if not isinstance(failure, Failure):
         yield path, failure, None
@@ -79,5 +80,6 @@ def _shared_choice(path: Path, branches: list[list[Located]]) -> tuple[Path, Fai
 
 
 def keyword_of(failure: ValidationError) -> str:
+    """The schema's keyword that failed; a whole schema that is ``false`` has none."""
     keyword = failure.validator
-    return keyword if isinstance(keyword, str) else "false"
+    return keyword if isinstance(keyword, str) else "not_allowed"

@@ -11,23 +11,9 @@ from typing import Any
 
 from referencing.jsonschema import DRAFT202012
 
-from agentweb.wire.schema_failures import Errors, Failure
+from agentweb.wire.schema_descent import descend, is_valid, referenced
+from agentweb.wire.schema_failures import Errors
 from agentweb.wire.schema_run import current
-
-
-def is_valid(validator: Any, schema: Any, instance: Any) -> bool:
-    """Whether ``instance`` fits a subschema of where ``validator`` stands."""
-    return next(iter(validator.descend(instance, schema)), None) is None
-
-
-def referenced(validator: Any, reference: str, schema: dict[str, Any]) -> tuple[Any, Any]:
-    """The schema that ``reference`` in ``schema`` leads to, and the resolver to go on with."""
-    targets = current().targets
-    if targets is not None:
-        return targets[id(schema)], validator._resolver
-    # jsonschema's own keywords look references up in the same way; there is no public door to it.
-    resolved = validator._resolver.lookup(reference)
-    return resolved.contents, resolved.resolver
 
 
 def unevaluated_properties(validator: Any, subschema: Any, instance: Any, schema: Any) -> Errors:
@@ -36,10 +22,7 @@ def unevaluated_properties(validator: Any, subschema: Any, instance: Any, schema
     evaluated = _evaluated(validator, instance, schema, _evaluated_names, "unevaluatedProperties")
     for name in instance:
         if name not in evaluated:
-            if subschema is False:
-                yield Failure(member=name, code="unknown_field")
-            else:
-                yield from validator.descend(instance[name], subschema, path=name)
+            yield from descend(validator, instance[name], subschema, name, code="unknown_field")
 
 
 def unevaluated_items(validator: Any, subschema: Any, instance: Any, schema: Any) -> Errors:
@@ -48,10 +31,7 @@ def unevaluated_items(validator: Any, subschema: Any, instance: Any, schema: Any
     evaluated = _evaluated(validator, instance, schema, _evaluated_positions, "unevaluatedItems")
     for position, value in enumerate(instance):
         if position not in evaluated:
-            if subschema is False:
-                yield Failure(path=[position])
-            else:
-                yield from validator.descend(value, subschema, path=position)
+            yield from descend(validator, value, subschema, position, code="unevaluatedItems")
 
 
 def _evaluated_names(validator: Any, instance: dict[str, Any], schema: dict[str, Any]) -> set[Any]:

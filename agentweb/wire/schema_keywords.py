@@ -23,8 +23,9 @@ from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
 from agentweb.wire import schema_numbers as numbers
+from agentweb.wire.schema_descent import descend, is_valid, referenced
 from agentweb.wire.schema_equality import Choices, are_equal, first_duplicate
-from agentweb.wire.schema_evaluated import is_valid, referenced, unevaluated_items, unevaluated_properties
+from agentweb.wire.schema_evaluated import unevaluated_items, unevaluated_properties
 from agentweb.wire.schema_failures import Errors, Failure
 from agentweb.wire.schema_formats import FORMATS
 from agentweb.wire.schema_run import current
@@ -125,6 +126,31 @@ def _unique_items(_validator: Any, unique: bool, instance: Any, _schema: Any) ->
             yield Failure(detail=pair)
 
 
+def _properties(validator: Any, properties: dict[str, Any], instance: Any, _schema: Any) -> Errors:
+    if isinstance(instance, dict):
+        for name, subschema in properties.items():
+            if name in instance:
+                yield from descend(validator, instance[name], subschema, name, code="unknown_field")
+
+
+def _prefix_items(validator: Any, subschemas: list[Any], instance: Any, _schema: Any) -> Errors:
+    if isinstance(instance, list):
+        for position, (value, subschema) in enumerate(zip(instance, subschemas, strict=False)):
+            yield from descend(validator, value, subschema, position)
+
+
+def _all_of(validator: Any, branches: list[Any], instance: Any, _schema: Any) -> Errors:
+    for branch in branches:
+        yield from descend(validator, instance, branch)
+
+
+def _dependent_schemas(validator: Any, subschemas: dict[str, Any], instance: Any, _schema: Any) -> Errors:
+    if isinstance(instance, dict):
+        for name, subschema in subschemas.items():
+            if name in instance:
+                yield from descend(validator, instance, subschema)
+
+
 def _items(validator: Any, subschema: Any, instance: Any, schema: Any) -> Errors:
     if not isinstance(instance, list):
         return
@@ -134,7 +160,7 @@ def _items(validator: Any, subschema: Any, instance: Any, schema: Any) -> Errors
             yield Failure(detail=prefix)
         return
     for position in range(prefix, len(instance)):
-        yield from validator.descend(instance[position], subschema, path=position)
+        yield from descend(validator, instance[position], subschema, position)
 
 
 def _contains(validator: Any, subschema: Any, instance: Any, schema: Any) -> Errors:
@@ -177,7 +203,7 @@ def _max_properties(_validator: Any, limit: int, instance: Any, _schema: Any) ->
 def _property_names(validator: Any, subschema: Any, instance: Any, _schema: Any) -> Errors:
     if isinstance(instance, dict):
         for name in instance:
-            broken = list(validator.descend(name, subschema))
+            broken = list(descend(validator, name, subschema))
             if broken:
                 yield Failure(path=[name], branches=[broken])
 
@@ -190,7 +216,7 @@ def _pattern_properties(validator: Any, patterns: dict[str, Any], instance: Any,
         for name, value in instance.items():
             found = run.matches(pattern, name)
             if found:
-                yield from validator.descend(value, subschema, path=name, schema_path=pattern)
+                yield from descend(validator, value, subschema, name, code="unknown_field")
             elif found is None:
                 # Nobody knows whether the subschema applies, so the name itself is refused.
                 yield Failure(path=[name], code="pattern", detail="timeout")
@@ -211,21 +237,21 @@ def _additional_properties(validator: Any, subschema: Any, instance: Any, schema
     if not isinstance(instance, dict) or subschema is True:
         return
     for name in _additional_names(instance, schema):
-        if subschema is False:
-            yield Failure(member=name, code="unknown_field")
-        else:
-            yield from validator.descend(instance[name], subschema, path=name)
+        yield from descend(validator, instance[name], subschema, name, code="unknown_field")
 
 
 def _reference(validator: Any, reference: str, instance: Any, schema: Any) -> Errors:
     target, resolver = referenced(validator, reference, schema)
-    yield from validator.descend(instance, target, resolver=resolver)
+    if isinstance(target, bool):
+        yield from descend(validator, instance, target)
+    else:
+        yield from validator.descend(instance, target, resolver=resolver)
 
 
 def _any_of(validator: Any, branches: list[Any], instance: Any, _schema: Any) -> Errors:
     failures = []
-    for position, branch in enumerate(branches):
-        broken = list(validator.descend(instance, branch, schema_path=position))
+    for branch in branches:
+        broken = list(descend(validator, instance, branch))
         if not broken:
             return
         failures.append(broken)
@@ -236,7 +262,7 @@ def _one_of(validator: Any, branches: list[Any], instance: Any, _schema: Any) ->
     failures = []
     fitting = []
     for position, branch in enumerate(branches):
-        broken = list(validator.descend(instance, branch, schema_path=position))
+        broken = list(descend(validator, instance, branch))
         failures.append(broken)
         if not broken:
             fitting.append(position)
@@ -254,7 +280,7 @@ def _not(validator: Any, subschema: Any, instance: Any, _schema: Any) -> Errors:
 def _if(validator: Any, condition: Any, instance: Any, schema: Any) -> Errors:
     chosen = "then" if is_valid(validator, condition, instance) else "else"
     if chosen in schema:
-        yield from validator.descend(instance, schema[chosen], schema_path=chosen)
+        yield from descend(validator, instance, schema[chosen])
 
 
 def _counted(keyword: Keyword) -> Keyword:
@@ -283,6 +309,10 @@ _OWN: Final[dict[str, Keyword]] = {
     "minItems": _min_items,
     "maxItems": _max_items,
     "uniqueItems": _unique_items,
+    "properties": _properties,
+    "prefixItems": _prefix_items,
+    "allOf": _all_of,
+    "dependentSchemas": _dependent_schemas,
     "items": _items,
     "contains": _contains,
     "required": _required,

@@ -192,6 +192,11 @@ def _node_problems(path: Path, node: dict[str, Any], foreign: bool) -> Iterator[
         yield make_problem((*path, "$schema"), "$schema", f"Only {DIALECT} is understood.")
     if "$vocabulary" in node:
         yield make_problem((*path, "$vocabulary"), "$vocabulary", "Custom vocabularies are not understood.")
+    if "dependencies" in node and not foreign:
+        message = (
+            "Draft 7's dependencies asserts nothing in 2020-12; use dependentRequired or dependentSchemas."
+        )
+        yield make_problem((*path, "dependencies"), "dependencies", message)
     for keyword in _REFERENCES:
         if not node.get(keyword, "#").startswith("#"):
             message = "Only references inside the schema are followed; they start with '#'."

@@ -92,15 +92,8 @@ def _fitting(path: Path) -> Path:
 
 
 def _code(failure: ValidationError) -> str:
-    if isinstance(failure, Failure) and failure.code is not None:
-        return failure.code
-    keyword = keyword_of(failure)
-    if keyword == "false":
-        # A member whose schema is false may not be there, just as one that no schema speaks of.
-        steps = list(failure.relative_schema_path)
-        is_member = len(steps) >= 2 and steps[-2] in {"properties", "patternProperties"}
-        return "unknown_field" if is_member else "not_allowed"
-    return keyword
+    own = failure.code if isinstance(failure, Failure) else None
+    return own or keyword_of(failure)
 
 
 def _word(path: Path, failure: ValidationError, alternative: int | None) -> Problem:
