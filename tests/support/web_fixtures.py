@@ -1,0 +1,29 @@
+"""Fixtures of the tests that speak HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agentweb.agent_actions import published
+from agentweb.catalog.registry import registry
+from tests.support import web
+
+
+@pytest.fixture
+def shop(db: None) -> Iterator[None]:
+    """The actions of ``tests.support.web``, and nothing that an earlier test left in the process."""
+    published.forget()
+    with registry.only():
+        web.declare()
+        assert [fault for fault in registry.faults() if fault.is_error] == []
+        yield
+    published.forget()
+
+
+@pytest.fixture
+def many_callers(settings: Any) -> None:
+    """Limits that a test's own requests do not meet."""
+    settings.AGENTWEB = {**settings.AGENTWEB, "ANONYMOUS_RATE": (1e6, 10**6), "CALLER_RATE": (1e6, 10**6)}
