@@ -12,7 +12,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core import checks
 
-from agentweb import conf
+from agentweb import conf, rooms
 from agentweb.access.checks import check_durability, check_site_key, check_transaction_mode
 from agentweb.catalog.checks import check_declarations
 
@@ -85,6 +85,13 @@ def check_distribution(
     ]
 
 
+def check_rooms(
+    app_configs: Sequence[AppConfig] | None = None, **kwargs: Any
+) -> list[checks.CheckMessage]:
+    """What each protocol room has to say: mostly, whether what it advertises answers."""
+    return [message for check in rooms.checks() for message in check(app_configs)]
+
+
 def _normal(name: str) -> str:
     """PEP 503: how distribution names compare."""
     return name.lower().replace("_", "-").replace(".", "-")
@@ -92,5 +99,6 @@ def _normal(name: str) -> str:
 
 for check in (check_settings, check_distribution, check_declarations, check_transaction_mode):
     checks.register(check, TAG)
+checks.register(check_rooms, TAG, checks.Tags.urls)
 for check in (check_durability, check_site_key):
     checks.register(check, TAG, checks.Tags.database)

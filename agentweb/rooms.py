@@ -1,14 +1,16 @@
 """Which protocol rooms are on, and what each brings to the front door.
 
 A room is a package that has ``urls`` (``urlpatterns``, and ``well_known`` for what must answer at the root of the
-host; importing it registers the room's doors) and ``checks`` (importing it registers the system checks).
+host; importing it registers the room's doors) and ``checks`` (``CHECKS``, functions as Django's system checks are).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Final
 
+from django.core.checks import CheckMessage
 from django.urls import URLPattern, URLResolver
 
 ROOMS: Final = ("agent_actions",)
@@ -16,10 +18,9 @@ ROOMS: Final = ("agent_actions",)
 _Patterns = list[URLPattern | URLResolver]
 
 
-def load_checks() -> None:
-    """Register the system checks of every room that is on."""
-    for room in ROOMS:
-        import_module(f"agentweb.{room}.checks")
+def checks() -> list[Callable[..., list[CheckMessage]]]:
+    """The system checks of every room that is on. They are loaded when checks are run, and not by a server."""
+    return [check for room in ROOMS for check in import_module(f"agentweb.{room}.checks").CHECKS]
 
 
 def urlpatterns() -> _Patterns:

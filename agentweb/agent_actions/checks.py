@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.checks import CheckMessage, Error, Warning
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from agentweb import conf
@@ -34,7 +34,6 @@ _INCLUDE: Final = 'Add path("", include("agentweb.urls")) to your root URLconf.'
 _CORS: Final = "corsheaders.middleware.CorsMiddleware"
 
 
-@register(Tags.urls)
 def check_action_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """E040 and W040."""
     if not getattr(settings, "ROOT_URLCONF", None):
@@ -62,7 +61,6 @@ def check_action_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return found
 
 
-@register(Tags.urls)
 def check_well_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """W041. W040 speaks where nothing is included at all."""
     if not getattr(settings, "ROOT_URLCONF", None):
@@ -79,7 +77,6 @@ def check_well_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-@register(Tags.urls)
 def check_query_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """E041."""
     return [
@@ -95,7 +92,6 @@ def check_query_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-@register(Tags.urls)
 def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """W042."""
     if _CORS not in settings.MIDDLEWARE:
@@ -121,7 +117,6 @@ def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-@register(Tags.urls)
 def check_hidden_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """W043."""
     ours = f"/{conf.get('ACTION_PREFIX')}/"
@@ -186,3 +181,7 @@ def _sample(action: Action, value: str) -> str:
 def _start(action: Action) -> str:
     prefix = f"/{conf.get('ACTION_PREFIX')}/"
     return prefix if action.path.startswith(prefix) else action.path.partition("{")[0]
+
+
+CHECKS: Final = (check_action_paths, check_well_known, check_query_names, check_cors, check_hidden_paths)
+"""What ``agentweb.checks`` runs for this room."""
