@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from agentweb.wire.schema_patterns import is_one_of
 from agentweb.wire.schema_regex import Chars, Choice, Group, Node, Repeat, Sequence
 
-_PREFERRED: Final = "a1A0-_ b"
-_PROPERTY_SAMPLES: Final = "aA1 -é"
+_PREFERRED: Final = "a1A0-_ bé."
 _MAX_ROUNDS: Final = 200
 
 
@@ -42,10 +42,5 @@ def _text(node: Node, extra: int) -> str:
 
 
 def _character(chars: Chars) -> str:
-    if chars.properties and not chars.negated:
-        return chr(chars.ranges[0][0]) if chars.ranges else _PROPERTY_SAMPLES[chars.properties[0][0] == "P"]
-    for character in _PREFERRED:
-        inside = any(first <= ord(character) <= last for first, last in chars.ranges)
-        if inside != chars.negated:
-            return character
-    return chr(chars.ranges[0][0]) if chars.ranges and not chars.negated else ""
+    listed = [chr(first) for first, _ in chars.ranges]
+    return next((each for each in [*_PREFERRED, *listed] if is_one_of(chars, each)), "")

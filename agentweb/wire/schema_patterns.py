@@ -99,6 +99,16 @@ def _char_set(chars: Chars) -> str:
     return f"[{'^' if chars.negated else ''}{ranges}{properties}]"
 
 
+@lru_cache(maxsize=512)
+def _one_character(chars: Chars) -> regex.Pattern[str]:
+    return regex.compile(_char_set(chars))
+
+
+def is_one_of(chars: Chars, character: str) -> bool:
+    """Whether the set ``chars`` has ``character``."""
+    return _one_character(chars).fullmatch(character) is not None
+
+
 def _range(codes: Range) -> str:
     first, last = codes
     return f"\\U{first:08x}" if first == last else f"\\U{first:08x}-\\U{last:08x}"
