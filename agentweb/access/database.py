@@ -1,14 +1,31 @@
-"""Whether a failure of the database will pass by itself, so that the same call may be repeated."""
+"""Waiting for the database: which failures pass by themselves, and how long a first write waits for its turn.
+
+SQLite lets one writer in at a time and does not queue the others: under load some wait past its time-out. A write
+that opens a transaction has done nothing yet, so trying it again is safe, and no caller needs to know.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError
+
+_T = TypeVar("_T")
+
+PATIENCE_SECONDS: Final = 15.0
+"""How long ``patiently`` goes on trying, beside the database's own time-out of each try."""
 
 # PostgreSQL: serialization failure, deadlock, lock not available, shutting down, cannot connect now, too many
 # connections; class 08 is "connection exception".
 _PASSING_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300"})
+
+
+class NotBegun(Exception):
+    """The first write of a transaction got no turn; nothing was done."""
 
 
 def is_passing(error: DatabaseError | InterfaceError) -> bool:
@@ -17,9 +34,43 @@ def is_passing(error: DatabaseError | InterfaceError) -> bool:
         return True
     if not isinstance(error, OperationalError):
         return False
+    if is_locked(error):
+        return True
     cause = error.__cause__
-    name = getattr(cause, "sqlite_errorname", None)
-    if name is not None:
-        return str(name).startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+    if getattr(cause, "sqlite_errorname", None) is not None:
+        return False
     state = getattr(cause, "sqlstate", None)
     return state is None or state in _PASSING_SQLSTATES or str(state).startswith("08")
+
+
+def is_locked(error: BaseException) -> bool:
+    """SQLite had another writer for longer than its time-out."""
+    name = getattr(error.__cause__, "sqlite_errorname", None)
+    return name is not None and str(name).startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
+@contextmanager
+def first_write() -> Iterator[None]:
+    """Mark the statement that opens a transaction, so that ``patiently`` may try the transaction again."""
+    try:
+        yield
+    except OperationalError as error:
+        if is_locked(error):
+            raise NotBegun from error
+        raise
+
+
+def patiently(transaction: Callable[[], _T]) -> _T:
+    """Run a transaction whose first write is marked; while that gets no turn, try again.
+
+    Raises the database's own error when the patience is used up.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return transaction()
+        except NotBegun as not_begun:
+            if time.monotonic() > deadline and not_begun.__cause__ is not None:
+                raise not_begun.__cause__ from None
+            # Apart from one another, or the same writers meet again.
+            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - not a secret

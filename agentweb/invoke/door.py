@@ -22,7 +22,7 @@ from asgiref.sync import async_to_sync
 from django.db import DatabaseError, InterfaceError, transaction
 
 from agentweb.access import authorization, limits, site_keys
-from agentweb.access.database import is_passing
+from agentweb.access.database import first_write, is_passing, patiently
 from agentweb.catalog.actions import Action, Effect
 from agentweb.invoke import audit, idempotency, results
 from agentweb.invoke.calls import Call, Outcome
@@ -32,6 +32,7 @@ from agentweb.signals import action_invoked, receipt_issued
 from agentweb.wire import canonical
 from agentweb.wire.errors import AgentError, Code, ConflictError, RequestError, ServerError
 from agentweb.wire.money import parse_amount
+from agentweb.wire.signing import SigningKey
 from agentweb.wire.strict_json import Json
 
 logger = logging.getLogger("agentweb.invoke")
@@ -75,16 +76,20 @@ def _checked(call: Call, entry: audit.Audit) -> Outcome:
     if key is None:
         return _act(call, entry, value, lease=None)
     try:
-        claimed = idempotency.claim(
-            subject=call.caller.subject,
-            action=action.name,
-            key=key,
-            fingerprint=fingerprint,
-            request_id=call.request_id,
+        claimed = patiently(
+            partial(
+                idempotency.claim,
+                subject=call.caller.subject,
+                action=action.name,
+                key=key,
+                fingerprint=fingerprint,
+                request_id=call.request_id,
+            )
         )
-    except AgentError as error:
-        entry.close(status=error.status, outcome=error.code)
-        raise
+    except (AgentError, DatabaseError, InterfaceError) as error:
+        failure = _failure(call, error)
+        _undo(entry, None, failure)
+        raise failure from error
     if isinstance(claimed, idempotency.Stored):
         entry.close(status=claimed.status, outcome=audit.REPLAYED)
         return _replay(claimed)
@@ -135,39 +140,13 @@ def _read(call: Call, entry: audit.Audit, value: Json) -> Outcome:
 
 
 def _act(call: Call, entry: audit.Audit, value: Json, *, lease: idempotency.Lease | None) -> Outcome:
-    """One transaction that begins with a write: the fence of the key, else the audit row."""
-    spends = call.action.effect is Effect.SPEND
+    """The handler in its transaction; afterwards either everything of it holds, or nothing."""
     try:
-        ceiling = _ceiling(call.action, value) if spends else None
-        signing_key = site_keys.active_key() if spends else None
-        with transaction.atomic(durable=True):
-            if lease is not None:
-                idempotency.enter(lease)
-            else:
-                entry.open()
-            till = charges.Till(call.caller, ceiling) if spends else None
-            settled: AgentError | None = None
-            body = b""
-            try:
-                with transaction.atomic():
-                    charges.enter(call.caller, spends=spends)
-                    if spends:
-                        charges.check_declared(call.caller, ceiling)
-                    body = _after_checks(call, value, till)
-            except _HandlerRefusal as refusal:
-                settled = refusal.error
-                till = None
-            issued: Receipts = ()
-            if till is not None and till.charges and signing_key is not None:
-                occasion = receipts.Occasion(call.site, call.action.name, call.request_id, call.caller)
-                issued = tuple(receipts.append(till.charges, occasion, signing_key))
-            status = settled.status if settled is not None else 200
-            if lease is not None:
-                kept = _error_text(settled, call) if settled is not None else body.decode()
-                idempotency.finish(lease, status=status, body=kept)
-            entry.close(status=status, outcome=settled.code if settled is not None else audit.OK)
-            for document in issued:
-                _announce(call, document)
+        till, signing_key = None, None
+        if call.action.effect is Effect.SPEND:
+            till = charges.Till(call.caller, _ceiling(call.action, value))
+            signing_key = site_keys.active_key()
+        settled, outcome = patiently(partial(_transaction, call, entry, value, lease, till, signing_key))
     except Exception as error:
         entry.forget()
         failure = _failure(call, error)
@@ -175,7 +154,50 @@ def _act(call: Call, entry: audit.Audit, value: Json, *, lease: idempotency.Leas
         raise failure from error
     if settled is not None:
         raise settled
-    return Outcome(body=body, receipts=issued)
+    return outcome
+
+
+def _transaction(
+    call: Call,
+    entry: audit.Audit,
+    value: Json,
+    lease: idempotency.Lease | None,
+    till: charges.Till | None,
+    signing_key: SigningKey | None,
+) -> tuple[AgentError | None, Outcome]:
+    """Begins with a write (the fence of the key, else the audit row) and ends with the last lock, the receipt head.
+
+    Returns the handler's refusal, if it refused, and the outcome.
+    """
+    settled: AgentError | None = None
+    body = b""
+    issued: Receipts = ()
+    with transaction.atomic(durable=True):
+        with first_write():
+            if lease is not None:
+                idempotency.enter(lease)
+            else:
+                entry.open()
+        try:
+            with transaction.atomic():
+                charges.enter(call.caller, spends=till is not None)
+                if till is not None:
+                    charges.check_declared(call.caller, till.ceiling)
+                body = _after_checks(call, value, till)
+        except _HandlerRefusal as refusal:
+            settled = refusal.error
+        else:
+            if till is not None and signing_key is not None and till.charges:
+                occasion = receipts.Occasion(call.site, call.action.name, call.request_id, call.caller)
+                issued = tuple(receipts.append(till.charges, occasion, signing_key))
+        status = settled.status if settled is not None else 200
+        if lease is not None:
+            kept = _error_text(settled, call) if settled is not None else body.decode()
+            idempotency.finish(lease, status=status, body=kept)
+        entry.close(status=status, outcome=settled.code if settled is not None else audit.OK)
+        for document in issued:
+            _announce(call, document)
+    return settled, Outcome(body=body, receipts=issued)
 
 
 def _after_checks(call: Call, value: Json, till: charges.Till | None) -> bytes:

@@ -16,6 +16,7 @@ from typing import Final
 from django.db.models import QuerySet
 
 from agentweb import conf
+from agentweb.access.database import first_write
 from agentweb.access.rows import insert_if_absent
 from agentweb.invoke.models import IdempotencyRecord
 from agentweb.wire.clock import now_datetime
@@ -76,7 +77,9 @@ def claim(*, subject: str, action: str, key: str, fingerprint: str, request_id: 
             created_at=now,
             expires_at=expires_at,
         )
-        if insert_if_absent([record]):
+        with first_write():
+            inserted = insert_if_absent([record])
+        if inserted:
             return Lease(subject, action, key, token)
         row = IdempotencyRecord.objects.filter(subject=subject, action=action, key=key).first()
         if row is None:

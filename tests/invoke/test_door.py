@@ -1,0 +1,320 @@
+"""The door: the order of checks, what commits together, and what a caller learns of a failure."""
+
+from __future__ import annotations
+
+import json
+import logging
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
+
+from agentweb import AgentError, action
+from agentweb.catalog.registry import registry
+from agentweb.invoke.calls import Call
+from agentweb.invoke.door import invoke
+from agentweb.models import AuditEntry, IdempotencyRecord, Mandate, Receipt
+from agentweb.signals import action_invoked, receipt_issued
+from tests.site.models import Note
+from tests.support.calls import agent_caller, answer, call_of, caller_with, chain_of, do
+
+pytestmark = pytest.mark.django_db(transaction=True)
+KEY = "intent-0123456789"
+
+
+@pytest.fixture
+def site_key() -> None:
+    from agentweb.access import site_keys
+
+    site_keys.ensure_active_key()
+
+
+def refused(name: str, value: Any, caller: Any = None, **more: Any) -> AgentError:
+    with pytest.raises(AgentError) as caught:
+        do(name, value, caller, **more)
+    return caught.value
+
+
+def test_an_open_read_runs_for_an_anonymous_caller_and_leaves_no_row() -> None:
+    with CaptureQueriesContext(connection) as queries:
+        assert answer(do("echo", {"text": "hello"})) == {"text": "hello"}
+    assert len(queries) == 0
+    assert AuditEntry.objects.count() == 0
+
+
+def test_a_read_by_a_known_caller_is_audited_with_a_digest_and_never_the_input() -> None:
+    caller = agent_caller()
+    do("echo", {"text": "a private word"}, caller)
+    [row] = AuditEntry.objects.all()
+    assert (row.action, row.outcome, row.status, row.subject) == ("echo", "ok", 200, caller.subject)
+    assert row.grant == caller.grant.id
+    assert row.input_digest.startswith("sha256:")
+    assert "private" not in json.dumps(row.__dict__, default=str)
+
+
+def test_a_write_without_a_grant_is_refused_before_its_input_is_read() -> None:
+    def explode() -> Any:
+        raise AssertionError("the input was read before the grant was checked")
+
+    call = call_of("write_note", {"text": "x"})
+    blind = Call(**{**{name: getattr(call, name) for name in call.__slots__}, "read_input": explode})
+    with pytest.raises(AgentError) as caught:
+        invoke(blind)
+    assert caught.value.code == "grant_required"
+
+
+def test_a_missing_scope_is_told_before_the_input_is_validated() -> None:
+    error = refused("write_note", {"nonsense": 1}, agent_caller(scopes=["cart:write"]))
+    assert error.code == "insufficient_scope"
+    assert AuditEntry.objects.get().outcome == "insufficient_scope"
+
+
+def test_every_problem_of_the_input_is_listed_and_the_handler_does_not_run() -> None:
+    error = refused("write_note", {"text": 5, "extra": True, "more": 1}, agent_caller(), key=KEY)
+    assert error.code == "invalid_input"
+    assert [(problem["pointer"], problem["code"]) for problem in error.problems or []] == [
+        ("/extra", "unknown_field"),
+        ("/more", "unknown_field"),
+        ("/text", "type"),
+    ]
+    assert not Note.objects.exists()
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_a_write_commits_with_its_audit_row_and_its_kept_answer() -> None:
+    outcome = do("write_note", {"text": "tea"}, agent_caller(), key=KEY)
+    note = Note.objects.get()
+    assert answer(outcome) == {"id": note.pk, "text": "tea"}
+    record = IdempotencyRecord.objects.get()
+    assert (record.state, record.status, record.body) == ("done", 200, outcome.body.decode())
+    assert AuditEntry.objects.get().outcome == "ok"
+
+
+def test_a_repeated_key_answers_the_same_bytes_and_runs_nothing() -> None:
+    caller = agent_caller()
+    first = do("write_note", {"text": "tea"}, caller, key=KEY)
+    second = do("write_note", {"text": "tea"}, caller, key=KEY)
+    assert (first.replayed, second.replayed) == (False, True)
+    assert first.body == second.body
+    assert Note.objects.count() == 1
+    assert [row.outcome for row in AuditEntry.objects.order_by("id")] == ["ok", "replayed"]
+
+
+def test_a_key_used_for_another_input_is_refused_also_while_the_first_is_running() -> None:
+    caller = agent_caller()
+    do("write_note", {"text": "tea"}, caller, key=KEY)
+    assert refused("write_note", {"text": "coffee"}, caller, key=KEY).code == "idempotency_key_reused"
+    IdempotencyRecord.objects.update(state="running")
+    assert refused("write_note", {"text": "coffee"}, caller, key=KEY).code == "idempotency_key_reused"
+    error = refused("write_note", {"text": "tea"}, caller, key=KEY)
+    assert (error.code, error.status, error.retry_after) == ("idempotency_in_progress", 409, 1)
+
+
+def test_equal_json_is_the_same_input_however_it_was_written() -> None:
+    caller = agent_caller()
+    do("write_note", {"text": "tea"}, caller, key=KEY)
+    assert do("write_note", json.loads('{"text": "\\u0074ea"}'), caller, key=KEY).replayed
+
+
+def test_another_agent_with_the_same_key_runs_its_own_call() -> None:
+    from tests.support.calls import seed
+
+    do("write_note", {"text": "tea"}, agent_caller(), key=KEY)
+    outcome = do("write_note", {"text": "tea"}, agent_caller(agent=seed(8)), key=KEY)
+    assert not outcome.replayed
+    assert Note.objects.count() == 2
+
+
+def test_a_kept_answer_ends_and_then_the_key_is_new() -> None:
+    from agentweb.testing import clock
+
+    with clock() as time:
+        caller = agent_caller(expires_in=40 * 86_400)
+        do("write_note", {"text": "tea"}, caller, key=KEY)
+        time.forward(8 * 86_400)
+        assert not do("write_note", {"text": "tea"}, caller, key=KEY).replayed
+
+
+@pytest.mark.parametrize("key", ["short", "has a blank in the middle", "ünicode-key-0123456789", "x" * 256])
+def test_a_malformed_key_is_refused(key: str) -> None:
+    assert refused("write_note", {"text": "tea"}, agent_caller(), key=key).code == "idempotency_key_invalid"
+
+
+def test_a_refusal_of_the_handler_takes_back_its_writes_and_is_kept_as_the_answer() -> None:
+    caller = agent_caller()
+    first = refused("write_and_refuse", {"text": "tea"}, caller, key=KEY)
+    second = refused("write_and_refuse", {"text": "tea"}, caller, key=KEY)
+    assert not Note.objects.exists()
+    for error in (first, second):
+        assert (error.code, error.status, error.field, error.extra["left"]) == (
+            "out_of_stock",
+            409,
+            "text",
+            3,
+        )
+    assert "Idempotent-Replayed" not in first.headers
+    assert second.headers["Idempotent-Replayed"] == "true"
+    assert second.as_dict("rq_other")["request_id"] == IdempotencyRecord.objects.get().request_id
+    assert [row.outcome for row in AuditEntry.objects.order_by("id")] == ["out_of_stock", "replayed"]
+
+
+@pytest.mark.parametrize("key", [KEY, None])
+def test_a_crash_takes_back_everything_frees_the_key_and_says_nothing_internal(
+    key: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, "agentweb.invoke"):
+        error = refused("write_and_crash", {"text": "tea"}, agent_caller(), key=key)
+    assert (error.code, error.status) == ("handler_error", 500)
+    assert "hunter2" not in json.dumps(error.as_dict("rq_1"))
+    assert "hunter2" in caplog.text
+    assert not Note.objects.exists()
+    assert not IdempotencyRecord.objects.exists()
+    assert [row.outcome for row in AuditEntry.objects.all()] == ["handler_error"]
+
+
+def test_a_result_that_is_not_json_is_the_sites_fault_and_changes_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    error = refused("write_and_return_a_row", {"text": "tea"}, agent_caller(), key=KEY)
+    assert error.code == "handler_error"
+    assert "Note" in caplog.text
+    assert not Note.objects.exists()
+
+
+def test_members_named_like_secrets_are_removed_from_results(caplog: pytest.LogCaptureFixture) -> None:
+    result = answer(do("leak", {"text": "x"}, agent_caller()))
+    assert result == {"name": "ada", "nested": [{"tokens_used": 3}]}
+    assert "hunter2" not in caplog.text
+
+
+def test_an_async_handler_commits_like_any_other() -> None:
+    assert (
+        answer(do("write_note_async", {"text": "tea"}, agent_caller(), key=KEY))["id"]
+        == Note.objects.get().pk
+    )
+
+
+def test_a_passing_outage_of_the_database_is_503_and_frees_the_key() -> None:
+    def locked(inp: Any, ctx: Any) -> None:
+        error = OperationalError("database is locked")
+        error.__cause__ = type("Cause", (Exception,), {"sqlite_errorname": "SQLITE_BUSY"})()
+        raise error
+
+    with registry.only():
+        action("locked", effect="write", scope="notes:write", description="Locked.")(locked)
+        error = refused("locked", {}, agent_caller(), key=KEY)
+    assert (error.code, error.status, error.retry_after) == ("unavailable", 503, 1)
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_a_spend_needs_an_idempotency_key(site_key: None) -> None:
+    caller = agent_caller(spending="USD:50.00/200.00")
+    assert (
+        refused("pay", {"item": "tea", "price": Decimal("19.99")}, caller).code == "idempotency_key_required"
+    )
+
+
+def test_a_spend_debits_the_mandate_and_issues_a_receipt_with_the_promised_id(site_key: None) -> None:
+    caller = agent_caller(spending="USD:50.00/200.00")
+    outcome = do("pay", {"item": "tea", "price": Decimal("19.99")}, caller, key=KEY)
+    [document] = outcome.receipts
+    assert answer(outcome) == {"receipt": document["id"]}
+    assert (document["amount"], document["currency"], document["item"]) == ("19.99", "USD", "tea")
+    assert (Mandate.objects.get().spent, Mandate.objects.get().uses) == (1_999, 1)
+    assert Receipt.objects.get().amount == 1_999
+
+
+def test_a_refusal_after_a_charge_gives_the_money_back(site_key: None) -> None:
+    caller = agent_caller(spending="USD:50.00/200.00")
+    assert (
+        refused("pay_and_refuse", {"item": "tea", "price": Decimal("19.99")}, caller, key=KEY).code
+        == "closed"
+    )
+    assert (Mandate.objects.filter(spent__gt=0).count(), Receipt.objects.count()) == (0, 0)
+
+
+def test_a_charge_over_the_sites_own_declared_cost_is_the_sites_fault(site_key: None) -> None:
+    caller = agent_caller(spending="USD:50.00/200.00")
+    error = refused("overcharge", {"text": "tea"}, caller, key=KEY)
+    assert (error.code, error.status, error.extra) == ("cost_mismatch", 500, {})
+    assert (Mandate.objects.filter(spent__gt=0).count(), Receipt.objects.count()) == (0, 0)
+
+
+def test_the_site_hears_of_calls_and_receipts_after_the_commit(site_key: None) -> None:
+    heard: list[tuple[str, Any]] = []
+
+    def on_call(sender: Any, **said: Any) -> None:
+        heard.append(("call", (sender, said["outcome"], said["status"])))
+        raise RuntimeError("a receiver of the site fails")
+
+    def on_receipt(sender: Any, receipt: Any, **_: Any) -> None:
+        heard.append(("receipt", Receipt.objects.get(pk=receipt["id"]).item))
+
+    action_invoked.connect(on_call)
+    receipt_issued.connect(on_receipt)
+    try:
+        do("pay", {"item": "tea", "price": Decimal("1")}, agent_caller(spending="USD:5.00/20.00"), key=KEY)
+    finally:
+        action_invoked.disconnect(on_call)
+        receipt_issued.disconnect(on_receipt)
+    assert heard == [("receipt", "tea"), ("call", ("pay", "ok", 200))]
+
+
+def test_a_one_time_grant_is_used_by_the_first_success_and_still_replays(site_key: None) -> None:
+    caller = agent_caller(one_time=True)
+    refused("write_and_refuse", {"text": "x"}, caller, key="first-0123456789ab")
+    done = do("write_note", {"text": "tea"}, caller, key=KEY)
+    assert do("write_note", {"text": "tea"}, caller, key=KEY).body == done.body
+    error = refused("write_note", {"text": "more"}, caller, key="other-0123456789ab")
+    assert (error.code, error.status) == ("grant_used", 403)
+    assert Note.objects.count() == 1
+
+
+def test_a_call_costs_a_bounded_number_of_queries(site_key: None) -> None:
+    caller = agent_caller(spending="USD:50.00/200.00")
+    do("pay", {"item": "tea", "price": Decimal("1")}, caller, key="warm-0123456789abcdef")
+    counts = {}
+    for name, value, key in [
+        ("echo", {"text": "x"}, None),
+        ("write_note", {"text": "x"}, None),
+        ("write_note", {"text": "x"}, "count-0123456789abcdef"),
+        ("pay", {"item": "tea", "price": Decimal("1")}, "count-0123456789abcdef"),
+    ]:
+        with CaptureQueriesContext(connection) as queries:
+            do(name, value, caller, key=key)
+        counts[name, key is not None] = len(
+            [
+                q
+                for q in queries.captured_queries
+                if not q["sql"].startswith(("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE"))
+            ]
+        )
+    # echo: audit. write: audit, note, audit. With a key: claim, fence, note, keep, audit.
+    # pay: claim, site key, fence, mandate row, use, look, debit, head x3, receipt, parties, keep, audit.
+    assert counts == {
+        ("echo", False): 1,
+        ("write_note", False): 3,
+        ("write_note", True): 5,
+        ("pay", True): 14,
+    }
+
+
+def test_a_child_cannot_spend_more_than_its_parent_has_left(site_key: None) -> None:
+    from agentweb.testing import mandate
+    from tests.support.calls import attenuate, seed
+
+    parent = chain_of(spending="USD:50.00/60.00", delegate=1)
+    child = attenuate(parent, seed(7), subject=seed(9).public, mandate=mandate("USD:40.00/60.00"), delegate=0)
+    do("pay", {"item": "tea", "price": Decimal("30")}, caller_with(parent), key="parent-0123456789abc")
+    error = refused(
+        "pay", {"item": "tea", "price": Decimal("40")}, caller_with(child), key="child-0123456789abcd"
+    )
+    assert (error.code, error.extra["limit"], error.extra["remaining"]) == (
+        "mandate_exceeded",
+        "total",
+        "30.00",
+    )
+    do("pay", {"item": "tea", "price": Decimal("30")}, caller_with(child), key="child2-0123456789abc")
+    assert sorted(Mandate.objects.values_list("spent", flat=True)) == [3_000, 6_000]
