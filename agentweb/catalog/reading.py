@@ -363,7 +363,7 @@ class _Reader:
 
     def confirm(self) -> str | None:
         given = self.written.confirm
-        if given not in {None, "person"}:
+        if given is not None and given != "person":
             self.note(
                 FaultId.CONFIRM,
                 f"confirm={given!r} is not known.",

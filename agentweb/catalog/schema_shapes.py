@@ -116,7 +116,10 @@ def required_member(schema: Schema, pointer: tuple[str, ...]) -> tuple[Schema, b
         members = properties_of(here, schema)
         if name not in members:
             return None
-        is_required = is_required and name in required_of(here, schema)
+        # An object that may also be null can leave its members out.
+        is_required = (
+            is_required and name in required_of(here, schema) and types_of(here, schema) <= {"object"}
+        )
         here = resolved(members[name], schema)
     return here, is_required
 

@@ -18,7 +18,9 @@ def handler(inp: Any, ctx: Any) -> Any:
     """
 
 
-def declared(name: Any = "thing", by: Callable[..., Any] = handler, **words: Any) -> tuple[Action | None, list[Fault]]:
+def declared(
+    name: Any = "thing", by: Callable[..., Any] = handler, **words: Any
+) -> tuple[Action | None, list[Fault]]:
     """The published action, if it was published, and the faults of its declaration."""
     with registry.only():
         action(name, **words)(by)

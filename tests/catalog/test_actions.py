@@ -20,6 +20,11 @@ from tests.catalog.declarations import declared, handler, published
 
 FLAT = {"type": "object", "properties": {"q": {"type": "string"}}}
 NESTED = {"type": "object", "properties": {"line": {"type": "object"}}}
+REFERRED = {
+    "type": "object",
+    "properties": {"a": {"$ref": "#/$defs/text"}},
+    "$defs": {"text": {"type": "string"}},
+}
 PRICE = {"type": "object", "properties": {"price": {"type": "number"}}, "required": ["price"]}
 
 
@@ -139,12 +144,24 @@ def test_a_partial_and_a_callable_object_can_be_handlers() -> None:
         ("read", FLAT, "GET"),
         ("read", None, "GET"),
         ("read", NESTED, "POST"),
-        ("read", {"type": "object", "properties": {"ids": {"type": "array", "items": {"type": "integer"}}}}, "POST"),
+        (
+            "read",
+            {"type": "object", "properties": {"ids": {"type": "array", "items": {"type": "integer"}}}},
+            "POST",
+        ),
         ("read", {"type": "string"}, "POST"),
         ("read", {"type": "object", "properties": {"a": {"type": ["integer", "null"]}}}, "GET"),
         ("read", {"type": "object", "properties": {"a": {"enum": ["x", 1]}}}, "GET"),
         ("read", {"type": "object", "properties": {"a": {}}}, "POST"),
-        ("read", {"type": "object", "properties": {"a": {"$ref": "#/$defs/s"}}, "$defs": {"s": {"type": "string"}}}, "GET"),
+        (
+            "read",
+            {
+                "type": "object",
+                "properties": {"a": {"$ref": "#/$defs/s"}},
+                "$defs": {"s": {"type": "string"}},
+            },
+            "GET",
+        ),
         ("write", FLAT, "POST"),
         ("send", FLAT, "POST"),
         ("spend", FLAT, "POST"),
@@ -251,7 +268,11 @@ def test_a_hand_written_schema_is_published_as_it_is_and_cannot_be_changed_later
             Cost(currency="USD", field="price"),
             {"field": "price", "currency": "USD"},
         ),
-        ({"amount": 25, "currency": "USD"}, Cost(currency="USD", amount=2500), {"amount": 25, "currency": "USD"}),
+        (
+            {"amount": 25, "currency": "USD"},
+            Cost(currency="USD", amount=2500),
+            {"amount": 25, "currency": "USD"},
+        ),
         (
             {"amount": "19.99", "currency": "USD"},
             Cost(currency="USD", amount=1999),
@@ -262,7 +283,11 @@ def test_a_hand_written_schema_is_published_as_it_is_and_cannot_be_changed_later
             Cost(currency="KWD", amount=500),
             {"amount": Decimal("0.500"), "currency": "KWD"},
         ),
-        ({"amount": 1000, "currency": "JPY"}, Cost(currency="JPY", amount=1000), {"amount": 1000, "currency": "JPY"}),
+        (
+            {"amount": 1000, "currency": "JPY"},
+            Cost(currency="JPY", amount=1000),
+            {"amount": 1000, "currency": "JPY"},
+        ),
     ],
 )
 def test_a_cost_is_exact(given: dict[str, Any], cost: Cost, document: dict[str, Any]) -> None:
@@ -310,7 +335,10 @@ def test_a_visible_that_answers_later_hides_the_action(caplog: pytest.LogCapture
     async def later(user: Any) -> bool:
         return True
 
-    found = published(visible=lambda user: later(user))
+    def not_yet(user: Any) -> Any:
+        return later(user)
+
+    found = published(visible=not_yet)
     assert found.is_visible_to(AnonymousUser()) is False
     assert "is async" in caplog.text
 
