@@ -70,9 +70,7 @@ def check_distribution(
         }
     )
     strays = sorted(
-        str(folder)
-        for folder in map(Path, sys.modules["agentweb"].__path__)
-        if folder.resolve() != _HERE
+        str(folder) for folder in map(Path, sys.modules["agentweb"].__path__) if folder.resolve() != _HERE
     )
     if not others and not strays:
         return []
@@ -85,9 +83,7 @@ def check_distribution(
     ]
 
 
-def check_rooms(
-    app_configs: Sequence[AppConfig] | None = None, **kwargs: Any
-) -> list[checks.CheckMessage]:
+def check_rooms(app_configs: Sequence[AppConfig] | None = None, **kwargs: Any) -> list[checks.CheckMessage]:
     """What each protocol room has to say: mostly, whether what it advertises answers."""
     return [message for check in rooms.checks() for message in check(app_configs)]
 

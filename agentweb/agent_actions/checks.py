@@ -135,12 +135,14 @@ def check_hidden_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 def _other_view(action: Action, prefix: str, catch_alls: set[Any]) -> str | None:
+    """The name of a view that is not ours and fits the action's path, in either slash form."""
     for sample in _SAMPLES if action.path_parameters else _SAMPLES[:1]:
-        views = list(_views_at(prefix + _sample(action, sample)))
-        for position, view in enumerate(views):
-            # A catch-all behind us is where a site's front-end lives, and no conflict; before us it takes the call.
-            if not _is_ours(view) and (view not in catch_alls or position == 0):
-                return _name(view)
+        bare = prefix + _sample(action, sample).rstrip("/")
+        for path in (bare, f"{bare}/"):
+            for position, view in enumerate(_views_at(path)):
+                # A catch-all behind us is where a site's front-end lives; before us it takes the calls.
+                if not _is_ours(view) and (view not in catch_alls or position == 0):
+                    return _name(view)
     return None
 
 

@@ -42,7 +42,7 @@ def read_input(
     elif body:
         value = loads(body, max_bytes=max_bytes)
         if isinstance(value, dict):
-            problems += [_repeated(name, None) for name in path_values if name in value]
+            problems += [_repeated(name, IN_REQUEST) for name in path_values if name in value]
         elif path_values:
             problems.append(_not_an_object())
     if texts:
@@ -72,10 +72,9 @@ def locate(error: AgentError, action: Action) -> AgentError:
     return error
 
 
-def _repeated(name: str, place: str | None) -> dict[str, Any]:
-    where = {"in": place} if place else {}
+def _repeated(name: str, place: str) -> dict[str, Any]:
     message = f"'{name}' travels in the path only; remove it here."
-    return {"pointer": f"/{name}", "field": name, "code": "unknown_field", "message": message, **where}
+    return {"pointer": f"/{name}", "field": name, "code": "unknown_field", "message": message, "in": place}
 
 
 def _not_an_object() -> dict[str, Any]:
