@@ -17,7 +17,7 @@ from typing import Any, Final
 from agentweb.catalog.type_schemas import SourceError, derive, is_record
 from agentweb.wire.strict_json import Json, check_value
 
-__all__ = ["EMPTY_INPUT", "Source", "SourceError", "as_it_is", "input_source", "output_schema"]
+__all__ = ["EMPTY_INPUT", "Source", "SourceError", "as_it_is", "input_source", "output_schema", "schema_of"]
 
 EMPTY_INPUT: Final[dict[str, Any]] = {"type": "object", "properties": {}, "additionalProperties": False}
 """The schema of an action that says nothing about its input."""
@@ -63,6 +63,11 @@ def output_schema(handler: Callable[..., Any], given: Any) -> dict[str, Any] | N
         return derive(hint, for_output=True).schema if is_record(hint) else None
     except ValueError:
         return None
+
+
+def schema_of(given: Any) -> dict[str, Any]:
+    """The schema of a dict or a type that describes an input. Raises SourceError or ValueError."""
+    return _written(given) if isinstance(given, Mapping) else derive(given).schema
 
 
 def as_it_is(value: Json) -> Any:
