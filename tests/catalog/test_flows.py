@@ -155,25 +155,9 @@ def test_a_member_is_required_unless_every_use_may_be_left_out() -> None:
 
 
 def test_references_into_the_input_derive_nested_objects() -> None:
-    found = held(
-        [
-            {
-                "action": "search_products",
-                "with": {"query": "$input.words.first", "limit": "$input.words.limit?"},
-            },
-            {"action": "add_to_cart", "with": {"product_id": '$input["a.b"]', "quantity": "$input.list.0?"}},
-        ][:1]
-        + [
-            {
-                "action": "add_to_cart",
-                "with": {
-                    "product_id": '$input["a.b"]',
-                    "quantity": "$input.list.0",
-                    "note": "$input.more.1?",
-                },
-            }
-        ]
-    )
+    words = {"query": "$input.words.first", "limit": "$input.words.limit?"}
+    line = {"product_id": '$input["a.b"]', "quantity": "$input.list.0", "note": "$input.more.1?"}
+    found = held([{"action": "search_products", "with": words}, {"action": "add_to_cart", "with": line}])
     assert found.input_schema == {
         "type": "object",
         "properties": {
