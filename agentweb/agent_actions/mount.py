@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
-from django.urls import NoReverseMatch, get_script_prefix, reverse
+from django.conf import settings
+from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 
 MANIFEST: Final = ".well-known/agent-actions.json"
 OWN_NAME: Final = "agent-actions"
@@ -16,8 +18,13 @@ def mount_prefix() -> str:
 
     No slash at its end; empty for a site at the root of its host.
     """
+    return _prefix(get_script_prefix(), get_urlconf() or settings.ROOT_URLCONF)
+
+
+@lru_cache(maxsize=64)
+def _prefix(script_prefix: str, urlconf: Any) -> str:
     try:
-        return reverse("agentweb:receipts").removesuffix(f"/{RECEIPTS}")
+        return reverse("agentweb:receipts", urlconf=urlconf).removesuffix(f"/{RECEIPTS}")
     except NoReverseMatch:
         # Only the well-known URLs are included.
-        return get_script_prefix().rstrip("/")
+        return script_prefix.rstrip("/")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from agentweb import conf
 from agentweb.access import site_keys
@@ -26,34 +26,39 @@ MAX_KEPT: Final = 64
 _Key = tuple[Any, ...]
 _lock = threading.Lock()
 _documents: OrderedDict[_Key, Document] = OrderedDict()
-_keys: tuple[float, list[dict[str, Any]]] | None = None
 
 
-def document(caller: Caller, *, site: str, origin: str, prefix: str, endpoints: dict[str, str]) -> Document:
-    """The manifest for this caller; see ``manifest`` for the rest. ``endpoints`` are paths under ``origin``."""
+class _Keys(NamedTuple):
+    """The site's keys as they were read at ``at`` (Unix seconds); ``name`` tells two states apart."""
+
+    at: float
+    jwks: list[Any]
+    name: str
+
+
+_keys: _Keys | None = None
+
+
+def document(caller: Caller, *, site: str, origin: str, prefix: str, receipts: str) -> Document:
+    """The manifest for this caller; see ``manifest`` for ``site`` and ``prefix``.
+
+    ``receipts`` is the path, under ``origin``, where receipts are.
+    """
     version = registry.version
-    actions = visible_actions(caller)
+    hidden = tuple(action.name for action in registry.actions() if not is_visible(action, caller))
     keys = _published_keys()
-    key: _Key = (
-        version,
-        origin,
-        prefix,
-        tuple(endpoints.items()),
-        tuple(each["kid"] for each in keys),
-        tuple(each.get("not_after") for each in keys),
-        tuple(action.name for action in actions),
-    )
+    key: _Key = (version, origin, prefix, receipts, keys.name, hidden)
     kept = _documents.get(key)
     if kept is not None:
         return kept
     built = Document(
         dumps(
             manifest(
-                actions=actions,
+                actions=[action for action in registry.actions() if action.name not in hidden],
                 flows=registry.flows(),
                 site=site,
-                keys=keys,
-                endpoints={name: f"{origin}{path}" for name, path in endpoints.items()},
+                keys=keys.jwks,
+                endpoints={"receipts": f"{origin}{receipts}"},
                 prefix=prefix,
             )
         )
@@ -66,12 +71,13 @@ def document(caller: Caller, *, site: str, origin: str, prefix: str, endpoints: 
 
 
 def visible_actions(caller: Caller) -> list[Action]:
-    """What this caller may see, sorted by name. A guard sees AnonymousUser when nobody stands behind the caller."""
-    # The user is read only for a guard that asks.
+    """What this caller may see, sorted by name."""
     return [action for action in registry.actions() if is_visible(action, caller)]
 
 
 def is_visible(action: Action, caller: Caller) -> bool:
+    """A guard sees AnonymousUser when no person stands behind the caller."""
+    # The user is read from the database only for a guard that asks.
     return action.visible is None or action.is_visible_to(caller.user)
 
 
@@ -83,12 +89,11 @@ def forget() -> None:
         _documents.clear()
 
 
-def _published_keys() -> list[dict[str, Any]]:
+def _published_keys() -> _Keys:
     global _keys  # noqa: PLW0603
     at = now()
     kept = _keys
-    if kept is not None and kept[0] <= at < kept[0] + conf.get("MANIFEST_MAX_AGE"):
-        return kept[1]
-    keys = site_keys.published_keys()
-    _keys = (at, keys)
-    return keys
+    if kept is None or not kept.at <= at < kept.at + conf.get("MANIFEST_MAX_AGE"):
+        jwks: list[Any] = site_keys.published_keys()
+        kept = _keys = _Keys(at, jwks, dumps(jwks).decode())
+    return kept

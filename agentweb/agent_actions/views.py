@@ -35,7 +35,7 @@ class ManifestView(AgentView):
             site=self.site,
             origin=self.origin,
             prefix=prefix,
-            endpoints={"receipts": f"{prefix}/{RECEIPTS}"},
+            receipts=f"{prefix}/{RECEIPTS}",
         )
         return answer_document(self.http_request, document, is_public=self.caller.is_anonymous)
 
