@@ -23,6 +23,7 @@ from demo_project.shop.shapes import (
     Delivery,
     DeliverySet,
     Letter,
+    Nothing,
     OrderChoice,
     OrderContent,
     OrderList,
@@ -89,7 +90,7 @@ def change_cart(inp: CartChange, ctx: Context) -> CartContent:
 
 
 @action(scope="cart:read", pages=["/cart"], tags=["cart"])
-def cart(inp: None, ctx: Context) -> CartList:
+def cart(inp: Nothing, ctx: Context) -> CartList:
     """What is in your carts, with the price of each line and the total that checkout would take."""
     return {"carts": [carts.describe(each) for each in carts.open_carts(Owner.of(ctx.caller))]}
 

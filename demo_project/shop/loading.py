@@ -30,3 +30,15 @@ def load(progress: Callable[[int, int], None] = lambda done, total: None) -> int
             done += len(ITEMS[slug])
             progress(done, total)
     return total
+
+
+def refill(least: int = 10) -> int:
+    """The morning delivery: products of which fewer than ``least`` are left get their first stock again.
+
+    Answers how many products were refilled.
+    """
+    first = {item.slug: item.stock for items in ITEMS.values() for item in items}
+    low = Product.objects.filter(pk__in=first, stock__lt=least).values_list("pk", flat=True)
+    return sum(
+        Product.objects.filter(pk=slug, stock__lt=least).update(stock=first[slug]) for slug in list(low)
+    )

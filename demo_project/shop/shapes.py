@@ -24,6 +24,11 @@ Currency = Literal["USD", "JPY"]
 
 
 @dataclass(frozen=True, slots=True)
+class Nothing:
+    """No input."""
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
     query: Annotated[
         str, {"minLength": 1, "maxLength": 100, "description": "Words to look for, such as 'printer paper'."}

@@ -1,0 +1,117 @@
+"""Both performances of ``manage.py demo``: the story, and the shop that stays open."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+from django.conf import settings
+
+from demo_project import staging
+from demo_project.running import SiteFailedError, running
+from demo_project.staging import StagingError
+from demo_project.story.narrator import Narrator, UnexpectedError
+from demo_project.story.script import Story
+
+_LOG_LINES: Final = 40
+
+
+class FailedError(Exception):
+    """The performance did not go as it should; the text says how."""
+
+
+def tell(narrator: Narrator, *, database: Path | None, fresh: bool, port: int) -> None:
+    """Play the story. Raises FailedError when a step goes otherwise than told."""
+    narrator.title("The Corner Shop, and an agent that shops for Ada")
+    with tempfile.TemporaryFile() as log, _failures_told(log):
+        with _stage(narrator, database, fresh) as environment, ExitStack() as open_site:
+            with narrator.working("Opening the site"):
+                site = open_site.enter_context(running(environment, port=port, log=log))
+            narrator.says("", f"It answers at {site.origin}.")
+            try:
+                Story(site.origin, narrator).play()
+            except UnexpectedError as error:
+                narrator.failed(error)
+                raise FailedError(
+                    "A step went otherwise than expected. If the database was changed by hand, try --fresh."
+                ) from error
+        narrator.title(
+            "\nEvery step went as expected. To walk around yourself: python manage.py demo --serve"
+        )
+
+
+def serve(
+    narrator: Narrator,
+    opened: Callable[[str, str, str], None],
+    *,
+    database: Path | None,
+    fresh: bool,
+    port: int,
+) -> None:
+    """Keep the shop open until interrupted. ``opened(origin, user, password)`` is called once it answers."""
+    with _failures_told(None), _stage(narrator, database, fresh) as environment:
+        user, password = staging.renew_staff()
+        with running(environment, port=port) as site:
+            opened(site.origin, user, password)
+            while site.is_running:
+                time.sleep(0.2)
+        raise FailedError("The site stopped by itself; what it said stands above.")
+
+
+@contextmanager
+def _stage(narrator: Narrator, database: Path | None, fresh: bool) -> Iterator[dict[str, str]]:
+    """A database ready to open with; what the site's process must know of it."""
+    with ExitStack() as held:
+        path = _claim(narrator, held, database or staging.current(), chosen=database is not None)
+        if path is None and fresh:
+            raise StagingError("--fresh deletes an SQLite file; empty another database yourself.")
+        if path is not None:
+            staging.use(path)
+            if fresh:
+                staging.remove(path)
+        with narrator.working(f"Preparing the database {path or settings.DATABASES['default']['NAME']}"):
+            staging.migrate()
+            staging.create_site_key()
+        with narrator.working("Filling the shelves") as progress:
+            count = staging.fill(lambda done, total: progress(f"{done} of {total}"))
+        narrator.says("", f"{count} products are for sale.")
+        environment = {"AGENTWEB_DEMO_SECRET_KEY": settings.SECRET_KEY, "AGENTWEB_DEMO_DEBUG": "0"}
+        if path is not None:
+            environment["AGENTWEB_DEMO_DATABASE"] = str(path)
+        yield environment
+
+
+def _claim(narrator: Narrator, held: ExitStack, path: Path | None, *, chosen: bool) -> Path | None:
+    """The file that is now ours alone. When the usual one is taken, a temporary one will do as well."""
+    if path is None:
+        return None
+    path = path.expanduser().absolute()
+    try:
+        held.enter_context(staging.alone(path))
+    except StagingError:
+        if chosen:
+            raise
+        path = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="demo-"))) / "demo.sqlite3"
+        narrator.says("", "Another demo is running, so this one uses a database of its own.")
+    return path
+
+
+@contextmanager
+def _failures_told(log: IO[bytes] | None) -> Iterator[None]:
+    """Whatever keeps the site from running becomes FailedError, with the end of the site's log."""
+    try:
+        yield
+    except (StagingError, SiteFailedError, FailedError) as error:
+        raise FailedError("\n".join([str(error), *_end_of(log)])) from error
+
+
+def _end_of(log: IO[bytes] | None) -> list[str]:
+    if log is None:
+        return []
+    log.seek(0)
+    lines = log.read().decode(errors="replace").splitlines()[-_LOG_LINES:]
+    return ["", "The end of the site's log:", *lines] if lines else []

@@ -1,0 +1,108 @@
+"""Setting the stage: the database and everything that must be in it before the site opens."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import connection
+
+from agentweb.access import site_keys
+from demo_project.shop import loading
+
+STAFF: Final = "staff"
+_SIDE_FILES: Final = ("", "-wal", "-shm", "-journal")
+
+
+class StagingError(Exception):
+    """The stage cannot be set; the text says why and what to do."""
+
+
+def use(path: Path) -> None:
+    """From now on this process works on that SQLite file. Call it before the first query."""
+    connection.close()
+    connection.settings_dict["NAME"] = str(path)
+
+
+def current() -> Path | None:
+    """The SQLite file that is in use; None on another engine."""
+    return Path(connection.settings_dict["NAME"]) if connection.vendor == "sqlite" else None
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Keep other demos off the file while the block runs; StagingError when one is there.
+
+    The lock is another SQLite file beside it: it works on every system and ends with its process, however that ends.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = sqlite3.connect(path.with_name(f"{path.name}-lock"), timeout=0, isolation_level=None)
+    except (OSError, sqlite3.Error) as error:
+        raise StagingError(f"{path} cannot be used: {error}.") from None
+    with closing(lock):
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            raise StagingError(
+                f"Another demo is using {path}. Stop it, or give this one its own file with --database."
+            ) from None
+        yield
+
+
+def remove(path: Path) -> None:
+    """Delete a database of the demo; StagingError for a file that is anything else."""
+    if not path.exists():
+        return
+    if not _is_ours(path):
+        raise StagingError(f"{path} is not a database of the demo, so it is not deleted.")
+    for suffix in _SIDE_FILES:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _is_ours(path: Path) -> bool:
+    if path.is_file() and path.stat().st_size == 0:
+        return True
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as opened:
+            return bool(opened.execute("SELECT 1 FROM sqlite_master WHERE name = 'shop_product'").fetchone())
+    except sqlite3.Error:
+        return False
+
+
+def migrate() -> None:
+    """Bring the tables up to date."""
+    call_command("migrate", verbosity=0, interactive=False)
+
+
+def fill(progress: Callable[[int, int], None] = lambda done, total: None) -> int:
+    """Put the products on the shelves, again those that ran out; the number of products."""
+    count = loading.load(progress)
+    loading.refill()
+    return count
+
+
+def create_site_key() -> None:
+    """The key that signs receipts, unless there is one."""
+    site_keys.ensure_active_key()
+
+
+def renew_staff() -> tuple[str, str]:
+    """(user name, new random password) of the person who runs the shop."""
+    password = secrets.token_urlsafe(12)
+    staff = person(STAFF, is_staff=True, is_superuser=True)
+    staff.set_password(password)
+    staff.save()
+    return STAFF, password
+
+
+def person(name: str, **columns: Any) -> Any:
+    """The user of this name, made if need be."""
+    user, _ = get_user_model()._default_manager.get_or_create(username=name, defaults=columns)
+    return user

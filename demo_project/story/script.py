@@ -1,0 +1,300 @@
+"""The story, chapter by chapter. Everything the agent does goes over HTTP; every chapter says what must come of it.
+
+Two people never meet: Ada, who lets an agent shop for her, and whoever runs the shop. What Ada does on the site
+(later on pages of her own) is done here by calling the library; how much of a product is on the shelf is read from
+the shop's own books, so that the agent's word is not what is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from agentweb.access import grants
+from agentweb.access.models import Mandate as MandateRow
+from agentweb.client.agent import AgentClient
+from agentweb.client.keystore import KeyStore
+from agentweb.wire.clock import now
+from agentweb.wire.encoding import random_id
+from agentweb.wire.errors import AgentError
+from agentweb.wire.grants import Mandate
+from agentweb.wire.http_signature import sign_request
+from agentweb.wire.money import format_amount
+from agentweb.wire.receipts import verify_receipt
+from agentweb.wire.signing import SigningKey
+from demo_project.shop.models import Order, Product
+from demo_project.staging import person
+from demo_project.story.narrator import Narrator, UnexpectedError, shown
+
+PAPER: Final = "copy-paper-a4-recycled"
+FEEDER: Final = "bird-feeder-oak"
+QUANTITY: Final = 2
+LIMIT: Final = Mandate(currency="USD", per_tx=5000, total=6000)
+SCOPES: Final = ("cart:*", "checkout", "orders:read")
+A_DAY: Final = 86_400
+
+
+class Story:
+    """One telling, against the site at ``origin``; the agent's key is new each time."""
+
+    def __init__(self, origin: str, narrator: Narrator) -> None:
+        self.origin = origin
+        self.site = urlsplit(origin).netloc
+        self.tell = narrator
+        self.key = SigningKey.generate()
+        self.agent = AgentClient(KeyStore.in_memory(self.key))
+        self.http = httpx.Client(base_url=origin, trust_env=False, timeout=30)
+
+    def play(self) -> None:
+        """All chapters in order. Raises UnexpectedError at the first step that goes otherwise."""
+        chapters: tuple[Callable[[], None], ...] = (
+            self.the_agent_looks_around,
+            self.the_agent_searches,
+            self.a_careless_call_is_explained,
+            self.a_stranger_fills_no_cart,
+            self.ada_sets_the_limits,
+            self.the_cart_is_filled,
+            self.the_cart_is_paid,
+            self.the_receipt_is_checked,
+            self.a_lost_answer_is_asked_for_again,
+            self.a_copied_request_is_worthless,
+            self.too_much_is_refused,
+            self.the_books_are_right,
+            self.ada_changes_her_mind,
+        )
+        with self.http, self.agent:
+            for chapter in chapters:
+                chapter()
+
+    def the_agent_looks_around(self) -> None:
+        self.tell.step("The agent asks what can be done here")
+        self.tell.agent("GET /.well-known/agent-actions.json")
+        manifest = self._get("/.well-known/agent-actions.json")
+        actions = {action["name"]: action for action in manifest["actions"]}
+        self.tell.site(f"200, {len(actions)} actions: {', '.join(sorted(actions))}")
+        self.tell.expect("the document is", "agent-actions/0.1", manifest["version"])
+        self.tell.expect("it speaks for", self.site, manifest["site"])
+        checkout = actions.get("checkout", {})
+        self.tell.expect("checkout has the effect", "spend", checkout.get("effect"))
+        self.tell.expect("and says which input is the price", "price", checkout.get("cost", {}).get("field"))
+        self.site_keys = manifest["keys"]
+
+    def the_agent_searches(self) -> None:
+        self.tell.step("It looks for printer paper; reading needs no permission")
+        found = self._call("search_products", {"query": "recycled printer paper", "limit": 3})
+        for item in found["items"]:
+            self.tell.site(f"{item['id']}: {item['name']}, {_money(item)}, {item['in_stock']} in stock")
+        self.tell.expect("the best match is", PAPER, found["items"][0]["id"])
+        self.price = Decimal(str(found["items"][0]["price"]))
+        self.shelf_before = _on_the_shelf(PAPER)
+
+    def a_careless_call_is_explained(self) -> None:
+        self.tell.step("A careless call is refused with everything that is wrong with it")
+        path = "/agent/search_products?query=&limit=500&colour=white"
+        self.tell.agent(f"GET {path}")
+        refusal = self._refusal(self.http.get(path))
+        for problem in refusal["problems"]:
+            self.tell.site(f"{problem['field']}: {problem['message']}")
+        self.tell.expect("the answer is", "invalid_input", refusal["code"])
+        self.tell.expect(
+            "all three problems are named at once",
+            ["colour", "limit", "query"],
+            sorted(problem["field"] for problem in refusal["problems"]),
+        )
+
+    def a_stranger_fills_no_cart(self) -> None:
+        self.tell.step("Without a grant nobody fills a cart")
+        body = {"product_id": PAPER, "quantity": QUANTITY}
+        self.tell.agent(f"POST /agent/add_to_cart {shown(body)}, unsigned")
+        refusal = self._refusal(self.http.post("/agent/add_to_cart", json=body))
+        self.tell.site(f"401: {refusal['message']}")
+        self.tell.expect("the answer is", "grant_required", refusal["code"])
+        self.tell.expect("and it says what is needed", ["cart:write"], refusal.get("required_scope"))
+
+    def ada_sets_the_limits(self) -> None:
+        self.tell.step("Ada gives her agent a grant with limits")
+        ada = person("ada")
+        self.chain = grants.issue(
+            subject=self.key.public,
+            scopes=SCOPES,
+            expires_in=A_DAY,
+            mandate=LIMIT,
+            user=ada,
+            note="Ada's shopping agent",
+            site=self.site,
+        )
+        self.grant = self.chain[-1]
+        self.tell.person(f"You may: {', '.join(SCOPES)}; here, for a day.")
+        self.tell.person(f"You may spend {_usd(LIMIT.per_tx)} at a time and {_usd(LIMIT.total)} in all.")
+        self.tell.says(
+            "", f"(The site signs this for Ada: {self.grant.id}. Only this agent's key can use it.)"
+        )
+        self.agent.add_grant([grant.document for grant in self.chain])
+        self.tell.expect("the grant is bound to the agent's key", self.key.public, self.grant.subject)
+
+    def the_cart_is_filled(self) -> None:
+        self.tell.step("Now the agent fills its cart")
+        cart = self._call("add_to_cart", {"product_id": PAPER, "quantity": QUANTITY})
+        self.cart_id = cart["cart_id"]
+        self.tell.site(
+            f"{self.cart_id}: {QUANTITY} x {cart['lines'][0]['name']}, together {_money(cart, 'total')}"
+        )
+        self.total = Decimal(str(cart["total"]))
+        self.tell.expect("the total is twice the price", self.price * QUANTITY, self.total)
+
+    def the_cart_is_paid(self) -> None:
+        self.tell.step("It pays, within Ada's limits")
+        self.intent = f"demo-{random_id('')}"
+        self.purchase = {"cart_id": self.cart_id, "price": self.total}
+        self.order = self._call("checkout", self.purchase, idempotency_key=self.intent)
+        self.tell.site(f"{self.order['order_id']} is {self.order['state']}, receipt {self.order['receipt']}")
+        self.tell.expect("the order is", "placed", self.order["state"])
+        self.tell.expect("what was charged is the total", self.total, Decimal(str(self.order["total"])))
+        self.tell.expect("Ada's agent has left", _usd(LIMIT.total - self._cents), _usd(self._left()))
+
+    def the_receipt_is_checked(self) -> None:
+        self.tell.step("The receipt is proof, with or without the site")
+        path = f"/agent-actions/receipts/{self.order['receipt']}"
+        self.tell.agent(f"GET {path}")
+        receipt = self._signed("GET", path).json()
+        self.tell.site(
+            f"number {receipt['seq']}: {receipt['amount']} {receipt['currency']} for {receipt['item']}, signed"
+        )
+        self.tell.expect(
+            "its signature holds under the site's key", None, verify_receipt(receipt, self.site_keys)
+        )
+        forged = {**receipt, "amount": "0.01"}
+        self.tell.expect(
+            "with another amount it does not", "signature", verify_receipt(forged, self.site_keys)
+        )
+        self.tell.agent("POST /agent-actions/receipts/verify")
+        verdict = self._read(self.http.post("/agent-actions/receipts/verify", json={"receipt": receipt}))
+        self.tell.site(shown(verdict))
+        self.tell.expect("the site stands by it", (True, True), (verdict["valid"], verdict["in_log"]))
+
+    def a_lost_answer_is_asked_for_again(self) -> None:
+        self.tell.step("The answer was lost? The same call again pays nothing twice")
+        again = self.agent.call_action(self.origin, "checkout", self.purchase, idempotency_key=self.intent)
+        self.tell.agent("checkout again, with the same Idempotency-Key")
+        self.tell.site("the same answer, from the record")
+        self.tell.expect("it is marked as a replay", True, again.replayed)
+        self.tell.expect("the order is the same", self.order["order_id"], again.value["order_id"])
+        self.tell.expect("and Ada's agent still has", _usd(LIMIT.total - self._cents), _usd(self._left()))
+
+    def a_copied_request_is_worthless(self) -> None:
+        self.tell.step("Somebody copies a signed request and sends it again")
+        headers = self._signature("GET", "/agent/cart", b"")
+        first = self.http.get("/agent/cart", headers=headers)
+        self.tell.agent("GET /agent/cart, signed")
+        self.tell.site(str(first.status_code))
+        self.tell.says("copycat", "GET /agent/cart, the same bytes", style="red")
+        refusal = self._refusal(self.http.get("/agent/cart", headers=headers))
+        self.tell.site(f"401: {refusal['message']}")
+        self.tell.expect("the first one is answered", 200, first.status_code)
+        self.tell.expect("the copy is", "request_replayed", refusal["code"])
+
+    def too_much_is_refused(self) -> None:
+        self.tell.step("The agent wants more than Ada allows")
+        feeders = self._call("add_to_cart", {"product_id": FEEDER, "quantity": 1})
+        more = self._call("add_to_cart", {"product_id": PAPER, "quantity": QUANTITY})
+        self.tell.site(f"{more['cart_id']}: together {_money(more, 'total')}")
+        self.feeders_before = _on_the_shelf(FEEDER)
+        error = self._refused_call("checkout", {"cart_id": feeders["cart_id"], "price": more["total"]})
+        self.tell.site(f"403: {error.message}")
+        self.tell.expect("the answer is", "mandate_exceeded", error.code)
+        self.tell.expect("the limit is", "total", error.extra.get("limit"))
+        left = format_amount(LIMIT.total - self._cents, LIMIT.currency)
+        self.tell.expect("and it says what is left", left, error.extra.get("remaining"))
+
+    def the_books_are_right(self) -> None:
+        self.tell.step("At the end of the day the books are right")
+        status = self._call("order_status", {"limit": 50})
+        self.tell.site(f"{len(status['orders'])} orders of Ada's")
+        mine = Order.objects.filter(subject=self.key.public)
+        self.tell.expect("orders of this agent", 1, mine.count())
+        self.tell.expect("recycled paper on the shelf", self.shelf_before - QUANTITY, _on_the_shelf(PAPER))
+        self.tell.expect("bird feeders on the shelf", self.feeders_before, _on_the_shelf(FEEDER))
+        self.tell.expect("spent by the agent", _usd(self._cents), _usd(LIMIT.total - self._left()))
+
+    def ada_changes_her_mind(self) -> None:
+        self.tell.step("Ada changes her mind")
+        grants.revoke(self.grant.id, reason="no more shopping today")
+        self.tell.person("That is enough shopping for today. (She revokes the grant.)")
+        error = self._refused_call("cart", {})
+        self.tell.site(f"401: {error.message}")
+        self.tell.expect("from the next call on the grant is worth nothing", "grant_revoked", error.code)
+
+    # What the chapters share
+
+    @property
+    def _cents(self) -> int:
+        return int(self.total * 100)
+
+    def _left(self) -> int:
+        """What the site's own row says is left of the mandate, in cents."""
+        row = MandateRow.objects.get(pk=self.grant.id)
+        return row.total - row.spent
+
+    def _call(self, action: str, value: dict[str, Any], **more: Any) -> Any:
+        self.tell.agent(f"{action} {shown(value)}")
+        try:
+            return self.agent.call_action(self.origin, action, value, **more).value
+        except AgentError as error:
+            raise UnexpectedError(f"the site answers {action}", "a result", error.as_dict()) from error
+
+    def _refused_call(self, action: str, value: dict[str, Any]) -> AgentError:
+        self.tell.agent(f"{action} {shown(value)}")
+        try:
+            answer = self.agent.call_action(self.origin, action, value).value
+        except AgentError as error:
+            return error
+        raise UnexpectedError(f"the site refuses {action}", "an error", answer)
+
+    def _get(self, path: str) -> Any:
+        return self._read(self.http.get(path))
+
+    def _read(self, response: httpx.Response) -> Any:
+        if response.status_code != httpx.codes.OK:
+            raise UnexpectedError("the site answers", 200, f"{response.status_code} {response.text}")
+        return response.json()
+
+    def _refusal(self, response: httpx.Response) -> dict[str, Any]:
+        """The ``error`` member of an answer that must be no."""
+        try:
+            error: dict[str, Any] = response.json()["error"]
+        except (ValueError, KeyError, TypeError):
+            raise UnexpectedError("the site refuses", "an error", response.text) from None
+        return error
+
+    def _signed(self, method: str, path: str) -> httpx.Response:
+        response = self.http.request(method, path, headers=self._signature(method, path, b""))
+        self._read(response)
+        return response
+
+    def _signature(self, method: str, path: str, body: bytes) -> dict[str, str]:
+        headers = {"Agent-Grant": self.grant.id}
+        return headers | sign_request(
+            method=method,
+            url=self.origin + path,
+            body=body,
+            key=self.key,
+            headers=headers,
+            created=int(now()),
+        )
+
+
+def _on_the_shelf(slug: str) -> int:
+    stock: int = Product.objects.values_list("stock", flat=True).get(pk=slug)
+    return stock
+
+
+def _usd(cents: int) -> str:
+    return f"{format_amount(cents, 'USD')} USD"
+
+
+def _money(priced: dict[str, Any], name: str = "price") -> str:
+    return f"{priced[name]} {priced['currency']}"

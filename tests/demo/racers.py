@@ -1,0 +1,134 @@
+"""What the processes of the shop's races do; they start together."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+from agentweb.access import grants
+from agentweb.access.callers import AGENT, Caller
+from agentweb.testing import mandate
+from agentweb.wire.encoding import random_id
+from agentweb.wire.errors import AgentError
+from agentweb.wire.signing import SigningKey
+from demo_project import staging
+from demo_project.shop.models import Cart, Order, Product
+from tests.support.calls import SITE, answer, do
+
+TRIES = 50
+
+
+def prepare(slug: str, stock: int) -> None:
+    staging.migrate()
+    staging.create_site_key()
+    staging.fill()
+    Product.objects.filter(pk=slug).update(stock=stock)
+
+
+def agent(user: str | None = None) -> Caller:
+    """A caller under a grant of its own."""
+    key = SigningKey.generate()
+    person = staging.person(user) if user else None
+    chain = grants.issue(
+        subject=key.public,
+        scopes=["cart:*", "checkout", "orders:*"],
+        expires_in=3_600,
+        site=SITE,
+        mandate=mandate("USD:100.00/1000.00"),
+        user=person,
+    )
+    return Caller(
+        kind=AGENT,
+        subject=key.public,
+        agent_key=key.public,
+        chain=chain,
+        user_id=person.pk if person else None,
+    )
+
+
+def call(caller: Caller, action: str, **given: Any) -> Any:
+    """One intent, repeated as an agent repeats it when it is told to come again."""
+    key = random_id("key_")
+    for _ in range(TRIES):
+        try:
+            return answer(do(action, given, caller, key=key))
+        except AgentError as error:
+            if error.retry_after is None:
+                raise
+            time.sleep(0.05)
+    raise AssertionError(f"{action} was never answered")
+
+
+def buy(slug: str, buyers: int) -> dict[str, int]:
+    """So many agents, one after another, each trying to buy one; counts by outcome."""
+    outcomes: Counter[str] = Counter()
+    for _ in range(buyers):
+        caller = agent()
+        try:
+            cart = call(caller, "add_to_cart", product_id=slug, quantity=1)
+            call(caller, "checkout", cart_id=cart["cart_id"], price=cart["total"])
+            outcomes["sold"] += 1
+        except AgentError as error:
+            outcomes[error.code] += 1
+    return dict(outcomes)
+
+
+def fill_one_cart() -> dict[str, Any]:
+    """An agent with a full cart, in a form that other processes can take over."""
+    caller = agent("ada")
+    cart = call(caller, "add_to_cart", product_id="basil-seeds", quantity=2)
+    return {
+        "grant": caller.chain[-1].id,
+        "user": caller.user_id,
+        "cart": cart["cart_id"],
+        "price": str(cart["total"]),
+    }
+
+
+def order_that_cart(given: dict[str, Any]) -> str:
+    """Order it, each process with a key of its own: they are different intents for one cart."""
+    try:
+        call(_same(given), "checkout", cart_id=given["cart"], price=float(given["price"]))
+    except AgentError as error:
+        return error.code
+    return "sold"
+
+
+def add_to_that_cart(given: dict[str, Any]) -> str:
+    call(_same(given), "add_to_cart", product_id="basil-seeds", quantity=1)
+    return "added"
+
+
+def _same(given: dict[str, Any]) -> Caller:
+    chain = grants.load(given["grant"])
+    assert chain is not None
+    subject = chain[-1].subject
+    return Caller(kind=AGENT, subject=subject, agent_key=subject, chain=chain, user_id=given["user"])
+
+
+def books(slug: str) -> dict[str, Any]:
+    """What must add up afterwards."""
+    from agentweb.models import IdempotencyRecord, Mandate, Receipt
+
+    orders = Order.objects.prefetch_related("lines")
+    return {
+        "stock": Product.objects.get(pk=slug).stock,
+        "orders": orders.count(),
+        "sold": sum(
+            line.quantity for order in orders for line in order.lines.all() if line.product_id == slug
+        ),
+        "totals": sum(order.total for order in orders),
+        "receipts": sum(receipt.amount for receipt in Receipt.objects.all()),
+        "spent": sum(row.spent for row in Mandate.objects.all()),
+        "running": IdempotencyRecord.objects.filter(state="running").count(),
+        "open_carts": Cart.objects.filter(state="open").count(),
+        "in_open_carts": sum(
+            line.quantity for cart in Cart.objects.filter(state="open") for line in cart.lines.all()
+        ),
+    }
+
+
+def mixed(given: dict[str, Any], orders: bool) -> str:
+    """One process orders the cart while the others add to it."""
+    return order_that_cart(given) if orders else add_to_that_cart(given)

@@ -1,0 +1,215 @@
+"""``manage.py demo`` as people run it: a process, from anywhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.demo.shopping import ROOT
+
+ESCAPE = "\x1b"
+
+
+def command(*arguments: Any) -> list[str]:
+    return [sys.executable, str(ROOT / "manage.py"), "demo", *map(str, arguments)]
+
+
+def environment() -> dict[str, str]:
+    """Ours, without what the test run or a terminal's user put there."""
+    taken_out = ("DJANGO_SETTINGS_MODULE", "AGENTWEB_", "FORCE_COLOR", "PYTHONPATH")
+    return {name: value for name, value in os.environ.items() if not name.startswith(taken_out)}
+
+
+def tell(*arguments: Any, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments),
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+
+
+@contextmanager
+def served(*arguments: Any) -> Iterator[tuple[subprocess.Popen[str], str, str, str]]:
+    """(process, origin, user, password) of a shop that is open."""
+    process = subprocess.Popen(
+        command("--serve", *arguments),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        ready, staff = process.stdout.readline(), process.stdout.readline()
+        origin = re.fullmatch(r"ready (http://127\.0\.0\.1:\d+)\n", ready)
+        person = re.fullmatch(r"staff: (\S+) (\S+)\n", staff)
+        if origin is None or person is None:
+            process.kill()
+            raise AssertionError(f"{ready}{staff}{process.communicate()[1]}")
+        yield process, origin[1], person[1], person[2]
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def descendants(pid: int) -> set[int]:
+    """All processes below a process, as the system lists them."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    parents = {int(child): int(parent) for child, parent in (line.split() for line in listed.splitlines())}
+    found: set[int] = set()
+    while more := {child for child, parent in parents.items() if parent in {pid, *found}} - found:
+        found |= more
+    return found
+
+
+def test_the_story_ends_well_and_prints_plain_text_into_a_pipe(tmp_path: Path) -> None:
+    database = tmp_path / "story.sqlite3"
+    for _ in range(2):
+        done = tell("--database", database, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert ESCAPE not in done.stdout
+        assert "NOT OK" not in done.stdout
+        for word in (
+            "invalid_input",
+            "grant_required",
+            "request_replayed",
+            "mandate_exceeded",
+            "grant_revoked",
+        ):
+            assert word in done.stdout
+
+
+def test_a_story_that_goes_otherwise_says_what_was_expected_and_ends_with_1(tmp_path: Path) -> None:
+    database = tmp_path / "story.sqlite3"
+    assert tell("--database", database, cwd=tmp_path).returncode == 0
+    spoil = (
+        "from demo_project.shop.models import Product\n"
+        "Product.objects.filter(pk='copy-paper-a4-recycled').update(price=9900)"
+    )
+    subprocess.run(
+        [sys.executable, str(ROOT / "manage.py"), "shell", "-c", spoil],
+        env={**environment(), "AGENTWEB_DEMO_DATABASE": str(database)},
+        capture_output=True,
+        check=True,
+    )
+    done = tell("--database", database, cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.search(r"NOT OK .*\n +expected .*\n +got +.*mandate_exceeded", done.stdout), done.stdout
+    assert "Traceback" not in done.stderr
+    assert "--fresh" in done.stderr
+    assert tell("--database", database, "--fresh", cwd=tmp_path).returncode == 0
+
+
+def test_the_shop_stays_open_answers_briskly_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    port = free_port()
+    with served("--port", port, "--database", tmp_path / "shop.sqlite3") as (process, origin, *_):
+        assert origin == f"http://127.0.0.1:{port}"
+        manifest = httpx.get(f"{origin}/.well-known/agent-actions.json", trust_env=False)
+        assert manifest.status_code == 200
+        assert manifest.json()["site"] == f"127.0.0.1:{port}"
+        assert manifest.json()["keys"]
+        statuses = twenty_a_second(f"{origin}/agent/search_products?query=tea", seconds=3)
+        assert statuses == [200] * 60
+        below = descendants(process.pid)
+        assert below
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
+
+
+def twenty_a_second(url: str, *, seconds: int) -> list[int]:
+    """The statuses of 20 requests a second over one connection, at their times."""
+    statuses = []
+    with httpx.Client(trust_env=False, timeout=10) as http:
+        began = time.monotonic()
+        for number in range(20 * seconds):
+            time.sleep(max(0.0, began + number / 20 - time.monotonic()))
+            statuses.append(http.get(url).status_code)
+    return statuses
+
+
+def test_the_site_ends_even_when_its_parent_is_killed(tmp_path: Path) -> None:
+    with served("--database", tmp_path / "shop.sqlite3") as (process, *_):
+        below = descendants(process.pid)
+        process.kill()
+        process.wait(10)
+        deadline = time.monotonic() + 10
+        while any(Path(f"/proc/{pid}").exists() for pid in below):
+            assert time.monotonic() < deadline, "the site outlived its parent"
+            time.sleep(0.1)
+
+
+def test_staff_log_in_with_the_printed_password(tmp_path: Path) -> None:
+    with (
+        served("--database", tmp_path / "shop.sqlite3") as (_, origin, user, password),
+        httpx.Client(base_url=origin, trust_env=False, timeout=30, follow_redirects=True) as browser,
+    ):
+        page = browser.get("/admin/login/")
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
+        assert token is not None
+        answer = browser.post(
+            "/admin/login/?next=/admin/shop/product/",
+            data={"username": user, "password": password, "csrfmiddlewaretoken": token[1]},
+        )
+        assert answer.status_code == 200
+        assert "Copy paper A4" in answer.text
+        for page in ("/admin/shop/order/", "/admin/shop/contactmessage/", "/static/admin/css/base.css"):
+            assert browser.get(page).status_code == 200
+
+
+def test_a_busy_port_is_said_clearly(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        done = tell("--serve", "--port", port, "--database", tmp_path / "shop.sqlite3", cwd=tmp_path)
+    assert done.returncode == 1
+    assert f"Port {port}" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_two_demos_on_one_database_do_not_collide(tmp_path: Path) -> None:
+    database = tmp_path / "shop.sqlite3"
+    with served("--database", database):
+        done = tell("--database", database, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Another demo is using" in done.stderr
+    assert "--database" in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"my only copy", None])
+def test_fresh_deletes_only_databases_of_the_demo(tmp_path: Path, content: bytes | None) -> None:
+    precious = tmp_path / "precious"
+    if content is None:
+        precious.mkdir()
+    else:
+        precious.write_bytes(content)
+    done = tell("--serve", "--port", 1, "--fresh", "--database", precious, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert precious.is_dir() if content is None else precious.exists()
+    if content:
+        assert precious.read_bytes() == content
+        assert "is not deleted" in done.stderr
