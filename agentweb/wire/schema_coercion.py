@@ -20,7 +20,8 @@ from agentweb.wire.schema_failures import Path
 from agentweb.wire.schema_loading import Loaded
 from agentweb.wire.schema_numbers import is_integer, is_number
 from agentweb.wire.schema_patterns import compile_pattern
-from agentweb.wire.schema_problems import Problem, make_problem, settle
+from agentweb.wire.schema_problems import Problem, field_of, make_problem, settle
+from agentweb.wire.schema_wording import quoted
 
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
@@ -64,7 +65,7 @@ def _member(loaded: Loaded, name: str, texts: list[str]) -> tuple[Any, list[Prob
             problems.extend(found)
         return items, problems
     if len(texts) > 1:
-        message = f"'{name[:200]}' is given {len(texts)} times; give it once."
+        message = f"{quoted(name)} is given {len(texts)} times; give it once."
         return texts[0], [make_problem((name,), "duplicate", message)]
     return _scalar((name,), texts[0], meaning)
 
@@ -91,13 +92,14 @@ def _scalar(path: Path, text: str, meaning: _Meaning) -> tuple[Any, list[Problem
         return (read[0] if read and key_of(read[0]) in map(key_of, meaning.choices) else text), []
     if read:
         return read[0], []
+    name = quoted(field_of(path))
     readable = [kind for kind in _EXPECTED if kind in kinds]
     if "integer" in readable and "number" in readable:
         readable.remove("integer")
     if not readable:
-        message = "A nested object cannot travel in the query string; this input has no way to be given here."
+        message = f"{name} is an object, and an object cannot travel in the query string; leave it out."
         return text, [make_problem(path, "type", message, expected="object")]
-    message = f"This must be {' or '.join(_EXPECTED[kind] for kind in readable)}."
+    message = f"{name} must be {' or '.join(_EXPECTED[kind] for kind in readable)}."
     return text, [
         make_problem(path, "type", message, expected=readable[0] if len(readable) == 1 else readable)
     ]

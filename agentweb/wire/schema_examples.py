@@ -66,7 +66,13 @@ class _Maker:
         merged = self.merged(schema, depth)
         if merged is not schema:
             yield from _declared(merged)
-        yield from self.by_type(merged, depth)
+        if "type" in merged:
+            yield from self.by_type(merged, depth)
+        yield from self.by_branch(merged, depth)
+        if "type" not in merged:
+            yield from self.by_type(merged, depth)
+
+    def by_branch(self, merged: dict[str, Any], depth: int) -> Iterator[Any]:
         for keyword in ("oneOf", "anyOf"):
             rest = {name: value for name, value in merged.items() if name != keyword}
             for branch in merged.get(keyword, ()):
@@ -206,6 +212,7 @@ def _strings(schema: dict[str, Any]) -> Iterator[str]:
     if "pattern" in schema:
         for text in sample(compile_pattern(schema["pattern"]).node, least):
             yield text
+            yield text.ljust(least, "x")
     if schema.get("format") in SAMPLES:
         yield SAMPLES[schema["format"]]
     # "text" reads better than nothing at all, and "" is rarely meant.
