@@ -1,0 +1,305 @@
+"""System checks of the whole: settings, installation, declarations, and the start that is refused."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core import checks
+from django.test import override_settings
+
+import agentweb
+from agentweb import action
+from agentweb.catalog.checks import check_declarations
+from agentweb.catalog.faults import DANGEROUS, FaultId
+from agentweb.catalog.registry import registry
+from agentweb.checks import check_distribution, check_settings
+from tests.catalog.declarations import handler
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "reference" / "checks.md"
+_ID = re.compile(r"agentweb\.[EW][0-9]{3}")
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def one(found: list[checks.CheckMessage]) -> checks.CheckMessage:
+    assert len(found) == 1, found
+    return found[0]
+
+
+@override_settings(AGENTWEB={"ORIGIN": "https://shop.example", "CALLER_RAET": (1, 1)})
+def test_an_unknown_setting_is_an_error_that_names_the_nearest() -> None:
+    found = one(check_settings())
+    assert found.id == "agentweb.E001"
+    assert found.level == checks.ERROR
+    assert found.msg == "AGENTWEB['CALLER_RAET'] is not a setting of agentweb."
+    assert found.hint == "Did you mean 'CALLER_RATE'?"
+
+
+@override_settings(AGENTWEB={"ORIGIN": "https://shop.example", "XYZ": 1})
+def test_a_setting_like_no_other_lists_all() -> None:
+    found = one(check_settings())
+    assert found.id == "agentweb.E001"
+    assert found.hint is not None
+    assert found.hint.startswith("Known: ORIGIN, ACTION_PREFIX, ")
+
+
+@override_settings(AGENTWEB={"ORIGIN": "https://shop.example", "CALLER_RATE": 5})
+def test_a_bad_setting_is_an_error_that_explains_it() -> None:
+    found = one(check_settings())
+    assert found.id == "agentweb.E002"
+    assert found.msg == "AGENTWEB['CALLER_RATE'] must be (requests a second, burst), for example (20, 60)."
+    assert found.hint is not None
+    assert "Signed requests of one key" in found.hint
+
+
+@override_settings(AGENTWEB=["ORIGIN"], DEBUG=True)
+def test_settings_that_are_no_dict_are_an_error() -> None:
+    found = one(check_settings())
+    assert found.id == "agentweb.E002"
+    assert found.msg == "AGENTWEB must be a dict."
+    assert found.hint == "Write AGENTWEB = {...}."
+
+
+@override_settings(AGENTWEB={}, DEBUG=False)
+def test_without_debug_the_origin_must_be_set() -> None:
+    found = one(check_settings())
+    assert found.id == "agentweb.E003"
+    assert found.level == checks.ERROR
+    assert found.hint is not None
+    assert "AGENTWEB = {'ORIGIN': 'https://shop.example'}" in found.hint
+
+
+@override_settings(AGENTWEB={}, DEBUG=True)
+def test_under_debug_the_origin_may_be_left_out() -> None:
+    assert check_settings() == []
+
+
+def test_this_installation_is_alone() -> None:
+    assert check_distribution() == []
+
+
+def test_another_distribution_of_the_name_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = tmp_path / "agent_web_tools-1.0.dist-info"
+    stranger.mkdir()
+    (stranger / "METADATA").write_text("Metadata-Version: 2.1\nName: agent-web-tools\nVersion: 1.0\n")
+    (stranger / "top_level.txt").write_text("agentweb\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = one(check_distribution())
+    assert found.id == "agentweb.E004"
+    assert found.level == checks.ERROR
+    assert found.msg == "Another package also provides 'agentweb': agent-web-tools."
+    assert found.hint is not None
+    assert "Uninstall it, then install agentweb-django again" in found.hint
+
+
+def test_files_of_the_name_from_elsewhere_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agentweb, "__path__", [*agentweb.__path__, str(tmp_path)])
+    found = one(check_distribution())
+    assert found.id == "agentweb.E004"
+    assert str(tmp_path) in found.msg
+
+
+def test_faults_of_declarations_are_checks_of_their_level() -> None:
+    with registry.only():
+        action("one", effect="write")(handler)
+        action("two", scope="*")(handler)
+        warning, error = check_declarations()
+    assert (warning.id, warning.level) == ("agentweb.W010", checks.WARNING)
+    assert warning.hint == "Give a scope like 'cart:write'."
+    assert (error.id, error.level) == ("agentweb.E013", checks.ERROR)
+    assert error.hint is not None
+    assert str(error).startswith(
+        "tests.catalog.declarations.handler: (agentweb.E013) '*' is not a scope.\n\tHINT: "
+    )
+
+
+def test_the_checks_are_registered_under_the_tag() -> None:
+    with registry.only():
+        action("two", scope="*")(handler)
+        assert "agentweb.E013" in {found.id for found in checks.run_checks()}
+    assert checks.registry.registry.tag_exists("agentweb")
+
+
+def test_the_page_of_checks_and_the_code_name_the_same_ids() -> None:
+    in_code = {
+        found
+        for path in (ROOT / "agentweb").rglob("*.py")
+        for found in _ID.findall(path.read_text(encoding="utf-8"))
+    }
+    listed = re.findall(r"^\| `(agentweb\.[EW][0-9]{3})` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(in_code)
+
+
+def test_the_page_of_checks_says_which_stop_the_start() -> None:
+    rows = re.findall(
+        r"^\| `(agentweb\.[EW][0-9]{3})` \| (stops|) ?\|", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert {found for found, stops in rows if stops} == {str(each) for each in DANGEROUS}
+    assert {str(each) for each in FaultId} <= {found for found, _stops in rows}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Callable[[str], Run]:
+    """A site of its own, with one app whose agents.py is the given text; answers with a way to run Python in it."""
+
+    def make(agents: str) -> Run:
+        (tmp_path / "settings.py").write_text(
+            "SECRET_KEY = 'only-for-this-test'\n"
+            "INSTALLED_APPS = ['django.contrib.auth', 'django.contrib.contenttypes', 'shop', 'agentweb']\n"
+            "ROOT_URLCONF = 'urls'\n"
+            "AGENTWEB = {'ORIGIN': 'https://shop.example'}\n"
+            "DATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}}\n"
+        )
+        (tmp_path / "urls.py").write_text(
+            "from django.urls import include, path\nurlpatterns = [path('', include('agentweb.urls'))]\n"
+        )
+        (tmp_path / "shop").mkdir()
+        (tmp_path / "shop" / "__init__.py").touch()
+        (tmp_path / "shop" / "agents.py").write_text(textwrap.dedent(agents))
+        environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "settings",
+            "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+        }
+
+        def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [sys.executable, *arguments],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+
+        return run
+
+    return make
+
+
+def test_the_agents_module_of_every_app_is_found(project: Callable[[str], Run]) -> None:
+    run = project(
+        """
+        from dataclasses import dataclass
+        from agentweb import action, flow
+
+        flow("look_twice", steps=[{"action": "look", "with": {"at": "$input.at"}}] * 2)
+
+        @dataclass
+        class Look:
+            at: str
+
+        @action
+        def look(inp: Look, ctx):
+            '''Look at a thing.'''
+            return {"seen": inp.at}
+        """
+    )
+    found = run(
+        "-c",
+        "import django; django.setup()\n"
+        "from agentweb.catalog.registry import registry\n"
+        "(look,) = registry.actions()\n"
+        "print(look.where, look.method, look.path, look.handler(look.to_python({'at': 'x'}), None))\n"
+        "print(registry.flows()[0].input_schema, registry.faults())",
+    )
+    assert found.stdout == (
+        "shop.agents.look GET /agent/look {'seen': 'x'}\n"
+        "{'type': 'object', 'properties': {'at': {'type': 'string'}}, 'required': ['at'], "
+        "'additionalProperties': False} []\n"
+    )
+    assert found.returncode == 0, found.stderr
+    checked = run("-m", "django", "check", "--fail-level", "ERROR")
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_the_site_does_not_start_on_dangerous_declarations(project: Callable[[str], Run]) -> None:
+    run = project(
+        """
+        from agentweb import action, flow
+
+        @action(effect="write", scope="cart:*")
+        def add(inp, ctx):
+            '''Add.'''
+
+        @action(effect="spend", scope="pay", cost={"amount": 9.5, "currency": "USD"})
+        def pay(inp, ctx):
+            '''Pay.'''
+
+        @action(rate=5)
+        def harmless(inp, ctx):
+            '''A mistake that only keeps it from being published.'''
+
+        for _ in range(2):
+            flow("twice", steps=[{"action": "fine"}])
+
+        @action
+        def fine(inp, ctx):
+            '''Fine.'''
+        """
+    )
+    for arguments in (("-c", "import django; django.setup()"), ("-m", "django", "check")):
+        found = run(*arguments)
+        assert found.returncode != 0
+        said = found.stderr[found.stderr.index("ImproperlyConfigured: ") :]
+        assert "shop.agents.add: (agentweb.E013) 'cart:*' is not a scope." in said
+        assert (
+            "shop.agents.pay: (agentweb.E020) The cost does not hold: the amount does not hold: A float"
+            in said
+        )
+        assert "shop.agents: flow 'twice': (agentweb.E030) Two flows are named 'twice'." in said
+        assert said.count("HINT: ") == 3
+        assert "E024" not in said
+
+
+def test_other_faults_let_the_site_start_and_are_shown_by_check(project: Callable[[str], Run]) -> None:
+    run = project(
+        """
+        from agentweb import action
+
+        @action(effect="write", description="Add.")
+        def add(inp, ctx): ...
+
+        @action(rate=5, description="Look.")
+        def look(inp, ctx): ...
+        """
+    )
+    started = run(
+        "-c",
+        "import django; django.setup()\n"
+        "from agentweb.catalog.registry import registry\n"
+        "print([found.name for found in registry.actions()])",
+    )
+    assert (started.returncode, started.stdout) == (0, "['add']\n"), started.stderr
+    checked = run("-m", "django", "check", "--tag", "agentweb")
+    assert checked.returncode != 0
+    assert "shop.agents.look: (agentweb.E024) rate=5" in checked.stderr
+    assert "HINT: Write rate=(calls a second, burst), for example rate=(2, 10)." in checked.stderr
+    assert "shop.agents.add: (agentweb.W010)" in checked.stderr
+
+
+def test_an_error_in_an_agents_module_is_not_hidden(project: Callable[[str], Run]) -> None:
+    found = project("import nothing_like_this")("-c", "import django; django.setup()")
+    assert found.returncode != 0
+    assert "No module named 'nothing_like_this'" in found.stderr
+
+
+def test_an_argument_that_does_not_exist_is_an_error_at_its_place(project: Callable[[str], Run]) -> None:
+    found = project("from agentweb import action\n\n\n@action(serializer=object)\ndef f(inp, ctx): ...\n")(
+        "-c", "import django; django.setup()"
+    )
+    assert found.returncode != 0
+    assert "unexpected keyword argument 'serializer'" in found.stderr

@@ -1,0 +1,116 @@
+"""The AGENTWEB dict: defaults, reading at use, and what is said about mistakes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from agentweb import conf
+
+
+@pytest.mark.parametrize("name", conf.SETTINGS)
+def test_every_setting_has_a_group_a_sentence_and_a_valid_default(name: str) -> None:
+    setting = conf.SETTINGS[name]
+    assert setting.group
+    assert setting.sentence.endswith(".")
+    assert setting.check(setting.default) is None
+    with override_settings(AGENTWEB={}):
+        assert conf.get(name) == setting.default
+
+
+def test_a_setting_is_read_at_use() -> None:
+    with override_settings(AGENTWEB={"MANIFEST_MAX_AGE": 5}):
+        assert conf.get("MANIFEST_MAX_AGE") == 5
+    with override_settings(AGENTWEB={"MANIFEST_MAX_AGE": 6}):
+        assert conf.get("MANIFEST_MAX_AGE") == 6
+
+
+def test_asking_for_an_unknown_setting_is_a_programming_error() -> None:
+    with pytest.raises(KeyError):
+        conf.get("ORIGN")
+
+
+@pytest.mark.parametrize("value", [None, 5, ["ORIGIN"], "ORIGIN"])
+def test_what_is_not_a_dict_is_said_and_defaults_hold(value: Any) -> None:
+    with override_settings(AGENTWEB=value):
+        assert conf.problems() == [("AGENTWEB", "must be a dict", None)]
+        assert conf.get("ORIGIN") is None
+
+
+def test_a_dict_without_mistakes_has_no_problems() -> None:
+    with override_settings(AGENTWEB={name: setting.default for name, setting in conf.SETTINGS.items()}):
+        assert conf.problems() == []
+
+
+@pytest.mark.parametrize(
+    ("key", "nearest"),
+    [("ORIGN", "ORIGIN"), ("origin", "ORIGIN"), ("CALLER_RATES", "CALLER_RATE"), ("ZZZ", None), (5, None)],
+)
+def test_a_misspelt_key_names_the_nearest(key: Any, nearest: str | None) -> None:
+    with override_settings(AGENTWEB={key: "x"}):
+        assert conf.problems() == [(str(key), "is not a setting of agentweb", nearest)]
+
+
+@pytest.mark.parametrize(
+    ("key", "good"),
+    [
+        ("ORIGIN", "https://shop.example"),
+        ("ORIGIN", "https://shop.example/"),
+        ("ORIGIN", "https://shop.example:8443"),
+        ("ORIGIN", "http://[::1]:8000"),
+        ("ACTION_PREFIX", "api/agents"),
+        ("MAX_BODY_BYTES", 1_024),
+        ("CALLER_RATE", [0.5, 1]),
+        ("SENSITIVE_NAMES", ["iban"]),
+        ("REFUND_RESTORES_MANDATE", False),
+    ],
+)
+def test_a_good_value_is_taken(key: str, good: Any) -> None:
+    with override_settings(AGENTWEB={key: good}):
+        assert conf.problems() == []
+        assert conf.get(key) == good
+
+
+@pytest.mark.parametrize(
+    ("key", "bad", "said"),
+    [
+        ("ORIGIN", 5, "must be a string"),
+        ("ORIGIN", "shop.example", "must begin with https://"),
+        ("ORIGIN", "ftp://shop.example", "must begin with https://"),
+        ("ORIGIN", "https://", "must begin with https://"),
+        ("ORIGIN", "https://shop.example/api", "scheme and host only"),
+        ("ORIGIN", "https://shop.example?a", "scheme and host only"),
+        ("ORIGIN", "https://me@shop.example", "scheme and host only"),
+        ("ORIGIN", "https://shop.example:99999", "not a URL"),
+        ("ORIGIN", "https://[::1", "not a URL"),
+        ("ACTION_PREFIX", "/agent", "without slashes at its ends"),
+        ("ACTION_PREFIX", "", "without slashes at its ends"),
+        ("ACTION_PREFIX", "a//b", "without slashes at its ends"),
+        ("MAX_BODY_BYTES", 10, "from 1024"),
+        ("MAX_BODY_BYTES", "1024", "from 1024"),
+        ("MAX_BODY_BYTES", True, "from 1024"),
+        ("CALLER_RATE", 5, "(requests a second, burst)"),
+        ("CALLER_RATE", (0, 1), "(requests a second, burst)"),
+        ("CALLER_RATE", (1, 0), "(requests a second, burst)"),
+        ("CALLER_RATE", (True, 1), "(requests a second, burst)"),
+        ("SENSITIVE_NAMES", "iban", "a list of names"),
+        ("SENSITIVE_NAMES", [""], "a list of names"),
+        ("SENSITIVE_NAMES", 5, "a list of names"),
+        ("REFUND_RESTORES_MANDATE", "no", "True or False"),
+        ("GRANT_MAX_DAYS", 0, "from 1"),
+        ("SIGNATURE_MAX_SECONDS", 301, "to 300"),
+    ],
+)
+def test_a_bad_value_is_said_in_words(key: str, bad: Any, said: str) -> None:
+    with override_settings(AGENTWEB={key: bad}):
+        (found,) = conf.problems()
+    assert found[0] == key
+    assert said in found[1]
+    assert found[2] is None
+
+
+def test_every_problem_is_listed_at_once() -> None:
+    with override_settings(AGENTWEB={"ORIGIN": 5, "NOPE": 1, "GRANT_MAX_DAYS": 0}):
+        assert [key for key, _wrong, _nearest in conf.problems()] == ["ORIGIN", "NOPE", "GRANT_MAX_DAYS"]
