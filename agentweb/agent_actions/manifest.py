@@ -67,7 +67,7 @@ def action_entry(action: Action, prefix: str = "") -> dict[str, Any]:
         entry["title"] = action.title
     if action.output_schema is not None:
         entry["output"] = action.output_schema
-    if action.has_example:
+    if action.has_example and not _is_made_up(action):
         entry["example"] = action.example
     # The effect implies both; what it implies is not repeated for every action (AGENT_ACTIONS section 11).
     if action.consequential != (action.effect in CONSEQUENTIAL):
@@ -93,3 +93,9 @@ def flow_entry(flow: Flow) -> dict[str, Any]:
     if flow.output is not None:
         entry["output"] = flow.output
     return entry
+
+
+def _is_made_up(action: Action) -> bool:
+    """Whether the example only repeats the schema: then it tells a reader nothing, and costs tokens."""
+    made = action.input.example()
+    return type(made) is type(action.example) and made == action.example

@@ -4,7 +4,7 @@ import pytest
 
 from agentweb.agent_actions.manifest import manifest
 from agentweb.catalog.actions import action
-from agentweb.catalog.flows import Flow, Step
+from agentweb.catalog.flows import Flow, Step, flow
 from agentweb.catalog.registry import registry
 
 KEY = {"kid": "MEvZ2Aj17tpo3SBEHFFPvV72b3Qih3CH9nAKVNflovk", "kty": "OKP", "crv": "Ed25519", "x": "AAAA"}
@@ -48,10 +48,6 @@ def the_manifest(**more):
     )
 
 
-def without(document, *names):
-    return {name: value for name, value in document.items() if name not in names}
-
-
 def test_the_specification_s_own_example_comes_out_member_for_member(catalog):
     declare(
         "add_to_cart",
@@ -72,7 +68,7 @@ def test_the_specification_s_own_example_comes_out_member_for_member(catalog):
         "actions": [entry],
         "flows": [],
     }
-    assert without(entry, "example") == {
+    assert entry == {
         "name": "add_to_cart",
         "description": "Add a product to the cart",
         "method": "POST",
@@ -84,8 +80,15 @@ def test_the_specification_s_own_example_comes_out_member_for_member(catalog):
 
 
 def test_flows_come_out_as_they_were_written(catalog):
-    for name in ("search_products", "add_to_cart", "checkout"):
-        declare(name, effect="read", input={"type": "object"}, method="POST")
+    text = {"type": "string"}
+    declare("search_products", input={"type": "object", "required": ["query"], "properties": {"query": text}})
+    declare("add_to_cart", effect="write", scope="cart:write", input=INPUT)
+    declare(
+        "checkout",
+        effect="write",
+        scope="checkout",
+        input={"type": "object", "properties": {"cart_id": text}},
+    )
     steps = [
         {"action": "search_products", "with": {"query": "$input.query"}},
         {
@@ -94,14 +97,11 @@ def test_flows_come_out_as_they_were_written(catalog):
         },
         {"action": "checkout", "with": {"cart_id": "$steps.1.cart_id"}},
     ]
-    written = Flow(
-        name="buy_product",
-        description="",
-        input_schema={"type": "object"},
-        steps=tuple(Step(step["action"], step["with"]) for step in steps),
-    )
-    document = the_manifest(flows=[written])
-    assert document["flows"] == [{"name": "buy_product", "steps": steps, "input": {"type": "object"}}]
+    flow("buy_product", steps=steps)
+    [entry] = the_manifest(flows=registry.flows())["flows"]
+    assert {name: entry[name] for name in ("name", "steps")} == {"name": "buy_product", "steps": steps}
+    assert entry.keys() == {"name", "steps", "input"}
+    assert entry["input"]["properties"] == {"query": text, "quantity": INPUT["properties"]["quantity"]}
 
 
 def test_everything_that_can_be_said_of_an_action_is_said_once(catalog):
@@ -154,10 +154,17 @@ def test_everything_that_can_be_said_of_an_action_is_said_once(catalog):
 
 @pytest.mark.parametrize("effect", ["read", "write", "send", "spend", "delete"])
 def test_what_the_effect_implies_is_not_repeated(catalog, effect):
-    declare("act", effect=effect, scope="s", input={"type": "object"}, example={})
-    assert the_manifest()["actions"][0].keys() == {
-        *("name", "description", "method", "path", "effect", "scope", "input", "example")
-    }
+    declare("act", effect=effect, scope="s", input={"type": "object"})
+    members = {"name", "description", "method", "path", "effect", "scope", "input"}
+    assert the_manifest()["actions"][0].keys() == members
+
+
+def test_an_example_is_listed_when_it_says_more_than_the_schema(catalog):
+    declare("given", input=INPUT, example={"product_id": "tea-1", "quantity": 2})
+    declare("made", input=INPUT)
+    given, made = the_manifest()["actions"]
+    assert given["example"] == {"product_id": "tea-1", "quantity": 2}
+    assert "example" not in made
 
 
 def test_an_action_without_scope_or_cost_has_neither_member(catalog):
