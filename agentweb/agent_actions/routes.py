@@ -1,7 +1,8 @@
 """Where actions answer: one explicit pattern for each path of the catalog, both slash forms, always up to date.
 
 The catalog may change after the URLconf was loaded (tests do it), so the patterns are looked up in a resolver that
-follows ``registry.version``. Under ACTION_PREFIX a single segment that is no action is ours too: 404 in JSON.
+follows ``registry.version``. A parameter of a path holds no slash, not even ``%2F``: servers decode the path before
+anyone can tell. Under ACTION_PREFIX a single segment that is no action is ours too: 404 in JSON.
 """
 
 from __future__ import annotations

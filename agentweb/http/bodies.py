@@ -53,8 +53,11 @@ def read(request: HttpRequest, length: int) -> bytes:
     """The body's bytes. Raises malformed_json (400) when fewer arrive than were announced."""
     if length == 0:
         # HTTP/2 needs no Content-Length; ASGI servers then hand over a body that no header announced.
-        if hasattr(request, "scope") and not hasattr(request, "_body") and request.read(1):
-            raise _length_required()
+        if hasattr(request, "scope") and not hasattr(request, "_body"):
+            if request.read(1):
+                raise _length_required()
+            # So that a handler may still ask its request for the body.
+            request._body = b""
         return b""
     try:
         body = request.body

@@ -66,7 +66,9 @@ def target_of(request: HttpRequest) -> Target:
     if scope is not None:
         raw = scope.get("raw_path")
         path = raw.decode("latin-1").partition("?")[0] if raw else quote(request.path, safe=_PATH_SAFE)
-        return Target(path or "/", bytes(scope.get("query_string", b"")).decode("latin-1"))
+        query = scope.get("query_string", b"")
+        # Django's AsyncClient makes it a text.
+        return Target(path or "/", query if isinstance(query, str) else query.decode("latin-1"))
     meta = request.META
     raw_uri = meta.get("RAW_URI") or meta.get("REQUEST_URI")
     if not raw_uri:

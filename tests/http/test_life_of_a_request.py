@@ -1,10 +1,13 @@
 import json
 import logging
+from io import BytesIO
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
-from django.test import Client
-from django.urls import URLPattern, get_resolver
+from django.core.handlers.asgi import ASGIRequest
+from django.test import AsyncClient, Client
+from django.urls import URLPattern, get_resolver, resolve
 from rest_framework.views import APIView
 
 from agentweb.access.models import Bucket, Nonce
@@ -251,3 +254,30 @@ def test_with_an_origin_the_host_header_changes_nothing():
     answer = send("GET", "/.well-known/agent-actions.json", Host="evil.example")
     assert json.loads(answer.content)["site"] == "shop.example"
     assert b"evil" not in answer.content
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_asynchronous_test_client_is_answered_alike():
+    answer = async_to_sync(AsyncClient().get)("/agent/search_products?query=a%20b")
+    assert json.loads(answer.content) == {"found": {"query": "a b"}}
+    body = async_to_sync(AsyncClient().post)("/agent/mirror", [1], content_type="application/json")
+    assert json.loads(body.content) == {"input": [1]}
+
+
+def test_a_body_that_no_header_announced_is_411_under_asgi():
+    def ask(sent):
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/agent/mirror",
+            "query_string": b"",
+            "headers": [(b"content-type", b"application/json")],
+        }
+        request = ASGIRequest(scope, BytesIO(sent))
+        match = resolve("/agent/mirror")
+        return match.func(request, **match.kwargs), request
+
+    refused, _ = ask(b"{}")
+    assert (refused.status_code, error_of(refused)["code"]) == (411, "length_required")
+    answer, request = ask(b"")
+    assert (answer.status_code, request.body) == (200, b"")
