@@ -1,20 +1,71 @@
-"""What the processes of the race tests do; each function runs in many at once."""
+"""What the eight processes of the race tests do."""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import OperationalError, connection, transaction
 
 from agentweb.access import grants, limits, mandates, nonces, site_keys
-from agentweb.access.models import Mandate, Revocation, SiteKey
+from agentweb.access.models import Mandate, Nonce, SiteKey
 from agentweb.wire.clock import now
 from agentweb.wire.errors import AgentError
 from agentweb.wire.grants import parse_grant
-from tests.access.signing import AGENT, deliver, enrol, signed, site_grant
+from tests.access.signing import PERSON, deliver, enrol, signed, site_grant
 
 
-def again_when_locked(operation: Any, *arguments: Any) -> Any:
+def set_up() -> list[dict[str, Any]]:
+    """A person with a key, and a grant of the site."""
+    enrol(User.objects.create_user("ann"))
+    return site_grant()
+
+
+def race_all(place: int, processes: int, meeting_point: str, given: dict[str, Any]) -> dict[str, Any]:
+    """One race after the other; before each, all processes wait for each other."""
+    races: dict[str, Callable[[], Any]] = {
+        "burned": lambda: burn("k", given["tokens"]),
+        "admitted": lambda: take("k", given["rate"], given["tries"]),
+        "called": lambda: call(given["site_chain"], given["call_tokens"]),
+        "rows": lambda: ensure_rows(given["limited_chain"]),
+        "rotated": rotate,
+        # The first process revokes the person's key while the others bring grants that it issued.
+        "first_seen": lambda: revoke(PERSON.public) if place == 0 else first_sights(given["unseen"][place]),
+    }
+    answers = {}
+    for name, run in races.items():
+        meet(Path(meeting_point) / name, place, processes)
+        answers[name] = run()
+    return answers
+
+
+def outcome() -> dict[str, int]:
+    """What is in the database after the races."""
+    return {
+        "nonces": Nonce.objects.count(),
+        "keys": SiteKey.objects.count(),
+        "active_keys": SiteKey.objects.filter(is_active=True).count(),
+        "mandates": Mandate.objects.filter(currency="USD").count(),
+        "unmarked": Mandate.objects.filter(currency="USD", revoked_at=None).count(),
+    }
+
+
+def first_key() -> str:
+    return again_when_locked(site_keys.ensure_active_key).public
+
+
+def meet(folder: Path, place: int, processes: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / str(place)).touch()
+    while len(list(folder.iterdir())) < processes:
+        time.sleep(0.002)
+
+
+def again_when_locked(operation: Callable[..., Any], *arguments: Any) -> Any:
     """SQLite with a site's default options gives up waiting after five seconds; the race goes on."""
     while True:
         try:
@@ -52,36 +103,25 @@ def take(key: str, rate: tuple[float, int], tries: int) -> int:
     return admitted
 
 
-def set_up_grant() -> list[dict[str, Any]]:
-    return site_grant()
-
-
 def call(chain: list[dict[str, Any]], tokens: list[str]) -> dict[str, int]:
-    """Send one signed request for each nonce; the same ones as everybody else."""
-    outcomes: dict[str, int] = {}
-    for token in tokens:
-        while True:
-            try:
-                deliver(signed(grant=chain, nonce=token))
-            except AgentError as error:
-                if error.code == "unavailable":
-                    continue
-                outcome = error.code
-            else:
-                outcome = "accepted"
-            break
-        outcomes[outcome] = outcomes.get(outcome, 0) + 1
-    return outcomes
+    """Send one signed request for each nonce, the same as everybody else; how they were answered."""
+    return dict(Counter(answer(chain, nonce=token) for token in tokens))
 
 
-def count(model: str) -> int:
-    from django.apps import apps
+def first_sights(chains: list[list[dict[str, Any]]]) -> dict[str, int]:
+    """Send chains that nobody has sent before; how they were answered."""
+    return dict(Counter(answer(chain) for chain in chains))
 
-    return int(apps.get_model("agentweb", model).objects.count())
 
-
-def first_key() -> str:
-    return str(again_when_locked(site_keys.ensure_active_key).public)
+def answer(chain: list[dict[str, Any]], **wanted: Any) -> str:
+    while True:
+        try:
+            deliver(signed(grant=chain, **wanted))
+        except AgentError as error:
+            if error.code != "unavailable":  # the lock, again
+                return error.code
+        else:
+            return "accepted"
 
 
 def rotate() -> bool:
@@ -92,53 +132,17 @@ def rotate() -> bool:
     return True
 
 
-def keys() -> dict[str, int]:
-    return {"all": SiteKey.objects.count(), "active": SiteKey.objects.filter(is_active=True).count()}
-
-
 def ensure_rows(chain: list[dict[str, Any]]) -> int:
     """Make a chain's rows inside a transaction that goes on to write."""
 
-    def work() -> None:
+    def work() -> int:
         with transaction.atomic():
             mandates.ensure_rows([parse_grant(document) for document in chain])
-            Mandate.objects.filter(spent=0).update(uses=0)
+            return Mandate.objects.filter(currency="JPY").update(uses=0)
 
-    again_when_locked(work)
-    return Mandate.objects.count()
-
-
-def enrol_person() -> None:
-    from django.contrib.auth.models import User
-
-    enrol(User.objects.create_user("ann"))
+    return again_when_locked(work)
 
 
-def first_sights(chains: list[list[dict[str, Any]]]) -> int:
-    """Send chains that nobody has sent before; how many were accepted."""
-    accepted = 0
-    for chain in chains:
-        while True:
-            try:
-                deliver(signed(AGENT, chain))
-                accepted += 1
-            except AgentError as error:
-                if error.code == "unavailable":
-                    continue
-                if error.code != "grant_revoked":
-                    raise
-            break
-    return accepted
-
-
-def revoke(ident: str) -> int:
-    again_when_locked(grants.revoke, ident)
-    return -1
-
-
-def unmarked() -> dict[str, int]:
-    return {
-        "revocations": Revocation.objects.count(),
-        "mandates": Mandate.objects.count(),
-        "unmarked": Mandate.objects.filter(revoked_at=None).count(),
-    }
+def revoke(ident: str) -> dict[str, int]:
+    time.sleep(0.05)
+    return {"revoked": int(again_when_locked(grants.revoke, ident))}

@@ -8,10 +8,8 @@ from agentweb.access import limits
 from agentweb.access.models import Bucket
 from agentweb.testing import clock
 from agentweb.wire.errors import RequestError
-from tests.support.races import Database, race
 
 NOON = 1_790_000_000.0
-PROCESSES = 8
 
 
 def admitted(key: str, rate: tuple[float, int], tries: int) -> int:
@@ -101,9 +99,3 @@ def test_unsigned_calls_are_limited_by_the_setting(settings: object) -> None:
         with pytest.raises(RequestError):
             limits.admit_anonymous("2001:db8::ffff")
         limits.admit_anonymous("2001:db8:0:1::1")
-
-
-def test_eight_processes_admit_exactly_the_burst(race_database: Database) -> None:
-    # The rate is too slow to admit one more while the race lasts.
-    answers = race(race_database, "tests.access.racers:take", [["k", [1e-4, 100], 40]] * PROCESSES)
-    assert sum(answers) == 100

@@ -13,7 +13,6 @@ from agentweb.access.models import Mandate
 from agentweb.wire.grants import GrantDocument, attenuate, parse_grant
 from agentweb.wire.grants import Mandate as Terms
 from tests.access.signing import AGENT, OTHER, PERSON, person_grant
-from tests.support.races import Database, race
 
 TERMS = Terms("JPY", 500, 2_000)
 
@@ -61,8 +60,3 @@ def test_a_row_that_exists_stays_as_it_is_spent_and_revoked() -> None:
 def test_a_chain_without_limits_has_no_rows() -> None:
     mandates.ensure_rows(parsed([person_grant()]))
     assert not Mandate.objects.exists()
-
-
-def test_eight_processes_make_each_row_once(race_database: Database) -> None:
-    chain = chain_of_three()
-    assert race(race_database, "tests.access.racers:ensure_rows", [[chain]] * 8) == [2] * 8
