@@ -51,7 +51,8 @@ CLASSES = [Order, Node, Left, Narrowed, Everything, Card, Transfer]
 CONSTRAINED = [
     Annotated[int, Ge(1)],
     Annotated[str, Len(1, 3)],
-    Annotated[Decimal, {"multipleOf": Decimal("0.01")}],
+    # Not a dict of keywords: before Python 3.13 a union can only hold what is hashable.
+    Annotated[Decimal, MultipleOf(Decimal("0.01"))],
     Annotated[list[int], Len(1, 2)],
 ]
 NAMES = st.sampled_from(["a", "b", "c_d", "items"])

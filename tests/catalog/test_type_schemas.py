@@ -424,7 +424,7 @@ def test_what_cannot_be_described_is_refused_with_its_place(hint: Any, why: str)
 
 def test_a_keyword_that_is_not_valid_is_a_schema_error() -> None:
     with pytest.raises(SchemaError):
-        derive(Union[Annotated[date, {"minLength": -1}], int])
+        derive(Union[Annotated[date, typed.Len(-1)], int])
 
 
 def test_a_set_may_hold_frozen_dataclasses() -> None:
