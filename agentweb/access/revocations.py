@@ -22,6 +22,7 @@ from agentweb.wire.signing import parse_public_key
 
 _GRANT_ID: Final = re.compile(r"gr_[A-Za-z0-9_-]{22}")
 _ORDER_ROW: Final = "lock:revocations"
+_NEVER_CLEARED: Final = 2**62
 _MANY: Final = 500
 
 
@@ -69,7 +70,10 @@ def order_with_first_sights() -> None:
     commit between the look at ``Revocation`` and the rows' birth, and the rows would live on unmarked.
     """
     Bucket.objects.bulk_create(
-        [Bucket(key=_ORDER_ROW, tat=0)], update_conflicts=True, unique_fields=["key"], update_fields=["tat"]
+        [Bucket(key=_ORDER_ROW, tat=_NEVER_CLEARED)],
+        update_conflicts=True,
+        unique_fields=["key"],
+        update_fields=["tat"],
     )
 
 

@@ -1,0 +1,160 @@
+"""``manage.py clear_expired`` deletes what no check will ask for again, and nothing else."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from agentweb.access import grants, limits, retention, rows
+from agentweb.access.models import Bucket, Nonce, Revocation
+from agentweb.invoke.models import AuditEntry, IdempotencyRecord
+from agentweb.testing import clock
+from agentweb.wire.clock import from_unix, now_datetime
+from agentweb.wire.errors import AuthenticationError
+from agentweb.wire.grants import parse_grant
+from tests.access.signing import deliver, signed, site_grant
+
+pytestmark = pytest.mark.django_db
+
+NOON = 1_790_000_000.0
+SECOND = timedelta(seconds=1)
+
+
+def clear() -> dict[str, int]:
+    out = io.StringIO()
+    call_command("clear_expired", "--json", stdout=out)
+    counts: dict[str, int] = json.loads(out.getvalue())
+    return counts
+
+
+def record(key: str, expires_at: datetime) -> None:
+    IdempotencyRecord.objects.create(
+        subject="s",
+        action="a",
+        key=key,
+        fingerprint="f",
+        lease_token="t",
+        lease_until=expires_at,
+        request_id="rq",
+        created_at=expires_at,
+        expires_at=expires_at,
+    )
+
+
+def audit(at: datetime) -> None:
+    AuditEntry.objects.create(
+        request_id="rq",
+        at=at,
+        protocol="agent-actions",
+        action="a",
+        effect="write",
+        caller_kind="agent",
+        subject="s",
+        status=200,
+        outcome="ok",
+        duration_us=1,
+    )
+
+
+def test_each_kind_goes_when_it_is_over_and_not_before(settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "AUDIT_DAYS": 30}
+    with clock(NOON):
+        at = now_datetime()
+        for expires_at in (at - SECOND, at + SECOND):
+            Nonce.objects.create(key="k", nonce=str(expires_at), expires_at=expires_at)
+            Revocation.objects.create(ident=str(expires_at), at=at, expires_at=expires_at)
+            record(str(expires_at), expires_at)
+            audit(expires_at - timedelta(days=30))
+        Revocation.objects.create(ident="for good", at=at)
+        Bucket.objects.create(key="idle", tat=int((NOON - 3_601) * 1e6))
+        Bucket.objects.create(key="busy", tat=int((NOON - 3_599) * 1e6))
+        once = {"nonces": 1, "buckets": 1, "revocations": 1, "idempotency_records": 1, "audit_entries": 1}
+        assert clear() == once
+        assert clear() == dict.fromkeys(once, 0)
+    assert Revocation.objects.filter(ident="for good").exists()
+    assert list(Bucket.objects.values_list("key", flat=True)) == ["busy"]
+
+
+def test_a_replay_is_refused_for_as_long_as_its_signature_could_pass() -> None:
+    with clock(NOON) as time:
+        request = signed(grant=site_grant())
+        deliver(request)
+        time.forward(60)
+        clear()
+        with pytest.raises(AuthenticationError) as caught:
+            deliver(request)
+        assert caught.value.code == "request_replayed"
+        time.forward(61)
+        assert clear()["nonces"] == 1
+        with pytest.raises(AuthenticationError) as caught:
+            deliver(request)
+        assert caught.value.code == "signature_expired"
+
+
+def test_a_revocation_outlives_the_grant() -> None:
+    with clock(NOON) as time:
+        chain = site_grant(expires_in=600)
+        grants.revoke(parse_grant(chain[0]).id)
+        time.forward(599)
+        assert clear()["revocations"] == 0
+        with pytest.raises(AuthenticationError) as caught:
+            deliver(signed(grant=chain))
+        assert caught.value.code == "grant_revoked"
+        time.forward(2)
+        assert clear()["revocations"] == 1
+        with pytest.raises(AuthenticationError) as caught:
+            deliver(signed(grant=chain))
+        assert caught.value.code == "grant_expired"
+
+
+def test_a_cleared_limit_starts_full() -> None:
+    with clock(NOON) as time:
+        limits.take("k", (0.01, 1))
+        time.forward(3_800)
+        assert clear()["buckets"] == 1
+        limits.take("k", (0.01, 1))
+
+
+def test_rows_are_deleted_in_portions() -> None:
+    at = from_unix(NOON)
+    Nonce.objects.bulk_create(Nonce(key="k", nonce=str(n), expires_at=at) for n in range(25))
+    with CaptureQueriesContext(connection) as captured:
+        assert rows.delete_in_batches(Nonce.objects.all(), size=10) == 25
+    deletes = [query["sql"] for query in captured.captured_queries if query["sql"].startswith("DELETE")]
+    assert len(deletes) == 3
+    assert not Nonce.objects.exists()
+
+
+def test_a_row_that_was_renewed_meanwhile_stays() -> None:
+    """A limiter that is used between the look and the deletion is not forgotten."""
+    Bucket.objects.create(key="k", tat=0)
+    expired = Bucket.objects.filter(tat__lt=10)
+
+    def renew(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("DELETE"):
+            execute("UPDATE agentweb_bucket SET tat = 99", (), False, context)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(renew):
+        rows.delete_in_batches(expired)
+    assert Bucket.objects.get().tat == 99
+
+
+def test_people_get_a_line_for_each_kind() -> None:
+    out = io.StringIO()
+    call_command("clear_expired", stdout=out)
+    assert out.getvalue().splitlines() == [
+        "nonces: 0",
+        "buckets: 0",
+        "revocations: 0",
+        "idempotency records: 0",
+        "audit entries: 0",
+    ]
+    assert retention.clear_expired(now_datetime()) == {"nonces": 0, "buckets": 0, "revocations": 0}
