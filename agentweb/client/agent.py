@@ -1,0 +1,324 @@
+"""AgentClient: find a site's actions and call them, signed with the narrowest grant and safe to repeat."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+from agentweb.client.asking import grant_required
+from agentweb.client.calls import Attempts, Outgoing, Received, SiteClock
+from agentweb.client.discovery import Discovery, manifest_url
+from agentweb.client.errors import SiteError
+from agentweb.client.grants import Chain, Known, Need, narrowest
+from agentweb.client.inputs import Prepared, cost_of, prepare, read_input
+from agentweb.client.keystore import KeyStore
+from agentweb.client.manifest import Manifest, ManifestAction
+from agentweb.client.patience import Patience
+from agentweb.client.pending import PendingCall, PendingCalls
+from agentweb.client.receipts import read_all, read_head
+from agentweb.client.spending import check_head, count, receipts_in
+from agentweb.client.transport import Transport
+from agentweb.wire import clock as wire_clock
+from agentweb.wire.errors import ClientError, Code
+from agentweb.wire.grants import GrantDocument, encode_chain
+from agentweb.wire.http_signature import sign_request
+from agentweb.wire.receipts import verify_receipt
+from agentweb.wire.strict_json import Json
+
+if TYPE_CHECKING:
+    import httpx
+
+_KEY: Final = re.compile(r"[!-~]{16,255}")
+_GRANT_ENDED: Final = frozenset({Code.GRANT_REVOKED, Code.GRANT_USED})
+_MANIFEST_IS_OLD: Final = frozenset({Code.ACTION_NOT_FOUND, Code.METHOD_NOT_ALLOWED, Code.GRANT_REQUIRED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionResult:
+    """What an action answered.
+
+    ``value`` is its JSON (numbers with a point are Decimal). ``replayed``: the site had run this intent before and
+    gave the kept answer. ``receipts`` are the verified ones inside the value. ``grant`` is the id of the grant the
+    call was signed under, None for an unsigned read; ``idempotency_key`` what the intent was called.
+    """
+
+    value: Json
+    status: int
+    replayed: bool
+    receipts: tuple[Mapping[str, Any], ...] = ()
+    grant: str | None = None
+    idempotency_key: str | None = None
+    request_id: str | None = None
+
+
+class AgentClient:
+    """An agent at the sites of others, with the key and the grants of one key store. Threads may share it.
+
+    ``http`` is an ``httpx.Client`` of one's own (proxies, TLS). ``allow_hosts`` names hosts that may be called
+    although their addresses are not public. A call makes at most ``attempts`` requests within ``patience``
+    seconds, each answered within ``seconds``. ``clock`` gives Unix seconds, ``sleep`` waits.
+    """
+
+    def __init__(
+        self,
+        keystore: KeyStore,
+        *,
+        http: httpx.Client | None = None,
+        allow_hosts: Collection[str] = (),
+        attempts: int = 5,
+        patience: float = 60.0,
+        seconds: float = 10.0,
+        clock: Callable[[], float] = wire_clock.now,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.keystore = keystore
+        self._clock = clock
+        self._attempts, self._seconds_in_all, self._sleep = attempts, patience, sleep
+        self._transport = Transport(http, allowed=allow_hosts, seconds=seconds)
+        self._site_clock = SiteClock(clock)
+        self._discovery = Discovery(self._transport, clock=clock, patience=self._patience)
+        self._pending = PendingCalls(keystore.path.with_name(keystore.path.name + ".pending"))
+
+    def add_grant(self, grant: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> GrantDocument:
+        """Keep a grant: the text of an ``Agent-Grant`` header, a document, or a chain of them. Returns the leaf."""
+        return self.keystore.add_grant(grant)
+
+    def discover_actions(self, url: str, *, signed: bool = False) -> Manifest:
+        """The manifest of the site of ``url``, checked with the site for changes.
+
+        ``signed``: as the agent's grants for this site let it see. Raises ClientError ``site_unreachable``,
+        ``manifest_invalid``, and ``grant_required`` when there is no grant to sign with.
+        """
+        return self._signed_manifest(url) if signed else self._discovery.load(url)
+
+    def call_action(
+        self,
+        url: str,
+        name: str,
+        input: object = None,
+        *,
+        idempotency_key: str | None = None,
+        intent: str | None = None,
+        new_intent: bool = False,
+    ) -> ActionResult:
+        """Call an action of the site of ``url``.
+
+        Until an answer settles it, the same call (site, action, input and ``intent``) is the same intent, also
+        after a crash: repeat it to learn the outcome of a lost answer. ``new_intent`` says that it is meant anew;
+        ``intent`` tells equal calls apart that are both meant; an ``idempotency_key`` is the caller's own care.
+
+        Raises InputError (nothing was sent), SiteError for what the site answered, ClientError otherwise.
+        """
+        if idempotency_key is not None and not _KEY.fullmatch(idempotency_key):
+            raise ClientError(
+                Code.IDEMPOTENCY_KEY_INVALID, "An idempotency key is 16 to 255 visible ASCII characters."
+            )
+        manifest, action, is_hidden = self._find(url, name)
+        schema = action.schema()
+        value = read_input({} if input is None else input, schema)
+        prepared = prepare(action, value, schema)
+        cost = cost_of(action.cost, value)
+        keeps = action.effect != "read" and idempotency_key is None
+        if keeps and not new_intent and self._pending.find(manifest.site, name, value, intent) is not None:
+            # It may have been paid already, out of what the mandate had then.
+            cost = 0
+        chain = None
+        if action.needs_grant or is_hidden:
+            chain = self._choose_grant(manifest, action, cost)
+        pending = None
+        if keeps:
+            pending = self._pending.begin(
+                manifest.site, name, value, intent, now=self._clock(), is_new=new_intent
+            )
+        outgoing = Outgoing(
+            origin=_origin(manifest.url),
+            prepared=prepared,
+            grant=encode_chain([grant.document for grant in chain]) if chain else None,
+            idempotency_key=pending.key if pending else idempotency_key if action.effect != "read" else None,
+        )
+        received = self._send(manifest, outgoing, chain, pending)
+        return self._result(manifest, action, outgoing, chain, received)
+
+    def pending(self) -> list[PendingCall]:
+        """Calls whose outcome is not known, oldest first; call the same again to learn it."""
+        return self._pending.all()
+
+    def verify_receipt(self, url: str, receipt: Json) -> str | None:
+        """Why a receipt is not the site's, or None: checked here, against the keys of its manifest."""
+        manifest = self._discovery.load(url, revalidate=False)
+        reason = verify_receipt(receipt, manifest.keys)
+        if reason == "unknown_key":
+            # The site may have a new key since.
+            manifest = self._discovery.load(url)
+            reason = verify_receipt(receipt, manifest.keys)
+        if reason is None and isinstance(receipt, dict) and receipt["site"] != manifest.site:
+            return "site"
+        return reason
+
+    def receipts(self, url: str) -> list[dict[str, Any]]:
+        """Every receipt of the agent at a site, oldest first, verified and held against the site's signed head.
+
+        The head is kept and compared with the next: a log that was cut or rewritten shows. Raises ClientError
+        ``response_invalid`` with a ``reason`` for receipts that do not hold, else as ``call_action``.
+        """
+        manifest = self._discovery.load(url)
+
+        def get(address: str, *, signed: bool) -> Json:
+            target = address.removeprefix(_origin(manifest.url))
+            outgoing = Outgoing(
+                origin=_origin(manifest.url), prepared=Prepared("GET", target, b""), is_bare=signed
+            )
+            return self._send(manifest, outgoing, None, None).value
+
+        found = read_all(manifest, get)
+        head = read_head(manifest, get)
+        check_head(self.keystore.site(manifest.site).head, head, found)
+        last = max((receipt["seq"] for receipt in found), default=0)
+        self.keystore.change_site(
+            manifest.site, lambda record: replace(count(record, found, after=last), head=head)
+        )
+        return found
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def __enter__(self) -> AgentClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _find(self, url: str, name: str) -> tuple[Manifest, ManifestAction, bool]:
+        """(manifest, action, whether only those with a grant can see the action)."""
+        was_kept = self._discovery.keeps(url)
+        manifest = self._discovery.load(url, revalidate=False)
+        if name not in manifest.actions and was_kept:
+            manifest = self._discovery.load(url)
+        if name not in manifest.actions and self._any_grant(manifest.site) is not None:
+            hidden = self._signed_manifest(url)
+            if name in hidden.actions:
+                return hidden, hidden.actions[name], True
+        return manifest, manifest.action(name), False
+
+    def _signed_manifest(self, url: str) -> Manifest:
+        where = manifest_url(url)
+        origin = _origin(where)
+        site = origin.partition("://")[2]
+        chain = self._any_grant(site)
+        if chain is None:
+            raise ClientError(
+                Code.GRANT_REQUIRED,
+                f"There is no grant for {site} that is valid now; ask for one.",
+                site=site,
+            )
+        headers = {"Agent-Grant": encode_chain([grant.document for grant in chain])}
+
+        def sign(target: str) -> dict[str, str]:
+            return headers | sign_request(
+                method="GET",
+                url=self._transport.wire_url(target),
+                body=b"",
+                key=self.keystore.key,
+                headers=headers,
+                created=int(self._site_clock.now(site)),
+            )
+
+        try:
+            return self._discovery.load(url, reader=chain[-1].id, sign=sign)
+        except SiteError as error:
+            if not self._site_clock.learn(site, error):
+                raise
+            return self._discovery.load(url, reader=chain[-1].id, sign=sign)
+
+    def _any_grant(self, site: str) -> Chain | None:
+        return self._narrowest(self._need(site))
+
+    def _choose_grant(self, manifest: Manifest, action: ManifestAction, cost: int | None) -> Chain:
+        need = self._need(
+            manifest.site,
+            scope=action.scope,
+            spends=action.effect == "spend",
+            # "read" is the site's claim, and only GET is bound to it: another method gets nothing to spend.
+            may_spend=action.effect != "read" or action.method == "GET",
+            currency=action.cost.currency if action.cost else None,
+            amount=cost,
+        )
+        chain = self._narrowest(need)
+        if chain is None:
+            raise grant_required(manifest, action, need)
+        return chain
+
+    def _need(self, site: str, **more: Any) -> Need:
+        return Need(site=site, subject=self.keystore.key.public, now=self._site_clock.now(site), **more)
+
+    def _narrowest(self, need: Need) -> Chain | None:
+        return narrowest(self.keystore.chains, need, self._known(need.site))
+
+    def _known(self, site: str) -> Known:
+        return Known(ended=self.keystore.state.ended, spent=self.keystore.site(site).spent)
+
+    def _patience(self) -> Patience:
+        return Patience(
+            attempts=self._attempts, seconds=self._seconds_in_all, clock=self._clock, sleep=self._sleep
+        )
+
+    def _send(
+        self, manifest: Manifest, outgoing: Outgoing, chain: Chain | None, pending: PendingCall | None
+    ) -> Received:
+        attempts = Attempts(
+            outgoing,
+            transport=self._transport,
+            key=self.keystore.key,
+            clock=self._site_clock,
+            patience=self._patience(),
+            is_uncertain=pending is not None and pending.is_resumed,
+        )
+        try:
+            return attempts.run()
+        except SiteError as error:
+            if chain is not None and error.code in _GRANT_ENDED:
+                named = error.extra.get("grant")
+                ended = named if named in {grant.id for grant in chain} else chain[-1].id
+                self.keystore.end_grant(str(ended), error.code)
+            if error.code in _MANIFEST_IS_OLD:
+                self._discovery.forget(manifest.url)
+            raise
+        finally:
+            if pending is not None and not attempts.is_uncertain:
+                self._pending.settle(pending)
+
+    def _result(
+        self,
+        manifest: Manifest,
+        action: ManifestAction,
+        outgoing: Outgoing,
+        chain: Chain | None,
+        received: Received,
+    ) -> ActionResult:
+        found = receipts_in(received.value, site=manifest.site, keys=manifest.keys)
+        if found:
+            self.keystore.change_site(manifest.site, lambda record: count(record, found))
+        for grant in chain or ():
+            if grant.one_time and action.effect != "read":
+                self.keystore.end_grant(grant.id, Code.GRANT_USED)
+        return ActionResult(
+            value=received.value,
+            status=received.status,
+            replayed=received.is_replayed,
+            receipts=found,
+            grant=chain[-1].id if chain else None,
+            idempotency_key=outgoing.idempotency_key,
+            request_id=received.request_id,
+        )
+
+
+def _origin(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}"

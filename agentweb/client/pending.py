@@ -1,0 +1,157 @@
+"""Calls whose outcome is not known yet: one file for each intent, written before the first attempt.
+
+An intent is (site, action, canonical input, name the caller chose for it or none). While its file exists, the
+same call uses the same ``Idempotency-Key``, so that a call repeated after a lost answer, or by another process
+after a crash, acts once. The file goes when an answer settles the intent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from agentweb.client.errors import OUTCOME_UNKNOWN, KeyStoreError
+from agentweb.client.files import make_private_folder, read_private, sync_folder, write_private
+from agentweb.wire.canonical import canonicalize
+from agentweb.wire.encoding import random_id
+from agentweb.wire.errors import AgentError, ClientError
+from agentweb.wire.strict_json import Json, dumps, loads
+
+MAX_AGE: Final = 86_400
+"""Seconds for which a site surely remembers a key (AGENT_ACTIONS 8: at least 24 hours)."""
+
+_MAX_BYTES: Final = 16_777_216
+_ROUNDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCall:
+    """An intent with its key. ``created`` is Unix seconds; ``is_resumed`` whether an earlier call began it."""
+
+    site: str
+    action: str
+    input: Json
+    intent: str | None
+    key: str
+    created: float
+    path: Path
+    is_resumed: bool = False
+
+
+class PendingCalls:
+    """The folder of one agent's unsettled calls; several processes may share it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def begin(
+        self, site: str, action: str, value: Json, intent: str | None, *, now: float, is_new: bool = False
+    ) -> PendingCall:
+        """The intent, on the disk when this returns: the unsettled one of this call, else a new one.
+
+        ``is_new`` drops an unsettled one first. Raises ``outcome_unknown`` for one that is older than a site
+        has to remember: whether it acted must be found out before it is called again.
+        """
+        path = self._path(site, action, value, intent)
+        if is_new:
+            path.unlink(missing_ok=True)
+        for _ in range(_ROUNDS):
+            known = _read(path)
+            if known is not None:
+                _refuse_if_old(known, now)
+                return known
+            new = PendingCall(site, action, value, intent, random_id("ik_"), now, path)
+            make_private_folder(self.folder)
+            # FileExistsError: another thread or process has just begun the same intent; share its key.
+            with suppress(FileExistsError):
+                write_private(path, _to_bytes(new), replace=False)
+                return new
+        raise KeyStoreError("keystore_invalid", f"{path} keeps coming and going; call again.")
+
+    def find(self, site: str, action: str, value: Json, intent: str | None) -> PendingCall | None:
+        """The unsettled intent of this call, if there is one."""
+        return _read(self._path(site, action, value, intent))
+
+    def settle(self, call: PendingCall) -> None:
+        """The outcome is known: the next identical call is a new intent."""
+        known = _read(call.path)
+        if known is not None and known.key == call.key:
+            call.path.unlink(missing_ok=True)
+            sync_folder(self.folder)
+
+    def all(self) -> list[PendingCall]:
+        """Every unsettled call, oldest first."""
+        return sorted(self._calls(), key=lambda call: (call.created, call.key))
+
+    def _path(self, site: str, action: str, value: Json, intent: str | None) -> Path:
+        name = hashlib.sha256(canonicalize([site, action, value, intent])).hexdigest()
+        return self.folder / f"{name}.json"
+
+    def _calls(self) -> Iterator[PendingCall]:
+        for path in self.folder.glob("[!.]*.json") if self.folder.is_dir() else ():
+            call = _read(path)
+            if call is not None:
+                yield call
+
+
+def _refuse_if_old(call: PendingCall, now: float) -> None:
+    if now - call.created > MAX_AGE:
+        raise ClientError(
+            OUTCOME_UNKNOWN,
+            f"An identical call of {call.action} was begun more than a day ago and its outcome was never learned; "
+            "the site may have forgotten its key. Find out whether it acted (receipts, the site's own lists), "
+            "then call again as a new intent.",
+            site=call.site,
+            action=call.action,
+            idempotency_key=call.key,
+            created=int(call.created),
+        )
+
+
+def _to_bytes(call: PendingCall) -> bytes:
+    return dumps(
+        {
+            "version": 1,
+            "site": call.site,
+            "action": call.action,
+            "input": call.input,
+            "intent": call.intent,
+            "key": call.key,
+            "created": call.created,
+        }
+    )
+
+
+def _read(path: Path) -> PendingCall | None:
+    try:
+        content: Any = loads(read_private(path), max_bytes=_MAX_BYTES, max_depth=66, allow_nul=True)
+    except FileNotFoundError:
+        return None
+    except AgentError as error:
+        if isinstance(error, KeyStoreError):
+            raise
+        raise _unreadable(path) from error
+    try:
+        if content["version"] != 1 or not re.fullmatch(r"[!-~]{16,255}", content["key"]):
+            raise _unreadable(path)
+        return PendingCall(
+            site=str(content["site"]),
+            action=str(content["action"]),
+            input=content["input"],
+            intent=None if content["intent"] is None else str(content["intent"]),
+            key=content["key"],
+            created=float(content["created"]),
+            path=path,
+            is_resumed=True,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _unreadable(path) from error
+
+
+def _unreadable(path: Path) -> KeyStoreError:
+    return KeyStoreError("keystore_invalid", f"{path} is not a pending call of this version.")

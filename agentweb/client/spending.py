@@ -1,0 +1,90 @@
+"""What the agent learns from receipts: money spent under each grant, and whether the site's log holds still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from agentweb.client.keystore import SiteRecord
+from agentweb.wire.errors import ClientError, Code
+from agentweb.wire.money import parse_amount
+from agentweb.wire.receipts import RECEIPT_LABEL, receipt_hash, verify_receipt
+from agentweb.wire.strict_json import Json
+
+MAX_FOUND: Final = 100
+
+
+def receipts_in(value: Json, *, site: str, keys: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """The receipts in an action's result that are really this site's, each once."""
+    known = tuple(keys)
+    found: dict[str, dict[str, Any]] = {}
+    for document in _documents(value):
+        if verify_receipt(document, known) is None and document["site"] == site:
+            found.setdefault(receipt_hash(document), document)
+        if len(found) == MAX_FOUND:
+            break
+    return tuple(found.values())
+
+
+def count(
+    record: SiteRecord, receipts: Iterable[Mapping[str, Any]], *, after: int | None = None
+) -> SiteRecord:
+    """The record with these verified receipts counted, each once however often it is seen.
+
+    ``after``: every receipt of ours up to this number is among them or was counted earlier.
+    """
+    spent, counted = dict(record.spent), dict(record.counted)
+    for receipt in receipts:
+        if receipt["seq"] <= record.after or receipt["id"] in counted:
+            continue
+        counted[receipt["id"]] = receipt["seq"]
+        minor = parse_amount(receipt["amount"], receipt["currency"])
+        for grant in {receipt["grant"], receipt["root"]}:
+            spent[grant] = max(0, spent.get(grant, 0) + (minor if receipt["kind"] == "charge" else -minor))
+    last = record.after if after is None else max(record.after, after)
+    return SiteRecord(
+        head=record.head,
+        after=last,
+        spent=spent,
+        counted={name: seq for name, seq in counted.items() if seq > last},
+    )
+
+
+def check_head(
+    known: Mapping[str, Any] | None, head: Mapping[str, Any], receipts: Iterable[Mapping[str, Any]]
+) -> None:
+    """Does a verified new head agree with the one kept and with the receipts just read?
+
+    Raises ClientError ``response_invalid``, reason ``truncated`` (the log became shorter) or ``head`` (another
+    log).
+    """
+    if known is not None:
+        if head["seq"] < known["seq"]:
+            raise _rewritten("truncated", f"it ended with {known['seq']} and ends with {head['seq']} now")
+        if head["seq"] == known["seq"] and head["hash"] != known["hash"]:
+            raise _rewritten("head", f"its receipt {head['seq']} is another than before")
+    for receipt in receipts:
+        if receipt["seq"] > head["seq"]:
+            raise _rewritten("truncated", f"receipt {receipt['seq']} lies beyond its end")
+        for signed in filter(None, (known, head)):
+            if receipt["seq"] == signed["seq"] and receipt_hash(receipt) != signed["hash"]:
+                raise _rewritten("head", f"receipt {receipt['seq']} is another than the head says")
+
+
+def _rewritten(reason: str, what: str) -> ClientError:
+    return ClientError(
+        Code.RESPONSE_INVALID,
+        f"The site's log of receipts was changed: {what}. Keep your receipts and ask the site.",
+        reason=reason,
+    )
+
+
+def _documents(value: Json) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        if value.get("type") == RECEIPT_LABEL:
+            yield value
+        for item in value.values():
+            yield from _documents(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _documents(item)

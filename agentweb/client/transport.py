@@ -1,0 +1,159 @@
+"""The one place where the client touches the network: guarded, bounded, without cookies or redirects."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Final
+from urllib.parse import urljoin
+
+from agentweb.client.addresses import check_url
+from agentweb.client.errors import MissingExtraError, UnreachableError
+from agentweb.wire.errors import ClientError, Code
+from agentweb.wire.http_signature import authority_of
+
+try:
+    import httpx
+except ImportError:  # the extra "client" is not installed; said at the first call
+    httpx = None  # type: ignore[assignment]
+
+MAX_REDIRECTS: Final = 3
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_HEADERS: Final = {
+    "Accept": "application/json",
+    # Bodies are capped by their bytes on the wire; a packed one could unfold to anything.
+    "Accept-Encoding": "identity",
+    "User-Agent": "agentweb-client",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back. ``headers`` have lower-case names; ``url`` is where it came from."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    url: str
+
+
+class Transport:
+    """Sends requests. ``allowed`` hosts are called although they are not public; ``seconds`` bound one request.
+
+    With a client of the caller's own, its proxies and TLS settings hold; redirects, cookies and netrc stay off.
+    """
+
+    def __init__(
+        self, http: httpx.Client | None = None, *, allowed: Collection[str] = (), seconds: float = 10.0
+    ) -> None:
+        self._http = http
+        self._owns_http = http is None
+        self._allowed = frozenset(host.lower() for host in allowed)
+        self._seconds = seconds
+
+    def wire_url(self, url: str) -> str:
+        """The URL exactly as it will be on the wire, without fragment: what a signature must cover.
+
+        Raises ClientError ``site_unreachable`` for a URL that cannot be called.
+        """
+        _require_httpx()
+        try:
+            parsed = httpx.URL(url)
+            path = parsed.raw_path.decode("ascii")
+            wired = f"{parsed.scheme}://{parsed.netloc.decode('ascii')}{path}"
+            authority_of(wired)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise ClientError(Code.SITE_UNREACHABLE, f"The URL cannot be called: {error}") from None
+        return wired
+
+    def send(
+        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes = b"", max_bytes: int
+    ) -> Answer:
+        """One request and its whole answer, whatever its status; redirects are answers too.
+
+        Raises UnreachableError when no answer came (or not within the time), ClientError ``response_invalid``
+        for an answer over ``max_bytes`` or in a content coding, ``site_unreachable`` for a forbidden address.
+        """
+        client = self._client()
+        check_url(url, self._allowed)
+        deadline = time.monotonic() + self._seconds
+        request = client.build_request(
+            method, url, headers={**_HEADERS, **headers}, content=body, timeout=self._seconds
+        )
+        try:
+            response = client.send(request, stream=True, follow_redirects=False, auth=None)
+            try:
+                received = _read(response, max_bytes, deadline)
+            finally:
+                response.close()
+        except (
+            httpx.ConnectError,
+            httpx.ConnectTimeout,
+            httpx.PoolTimeout,
+            httpx.UnsupportedProtocol,
+        ) as error:
+            raise UnreachableError(
+                f"No connection to {request.url.host}: {_why(error)}.", may_have_arrived=False
+            ) from None
+        except httpx.TransportError as error:
+            raise UnreachableError(
+                f"{request.url.host} did not answer: {_why(error)}.", may_have_arrived=True
+            ) from None
+        names = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(response.status_code, names, received, url)
+
+    def get(self, url: str, *, headers: Mapping[str, str], max_bytes: int) -> Answer:
+        """A document; up to three redirects are followed, on the same scheme and host only.
+
+        Raises as ``send``, and ClientError ``site_unreachable`` for any other redirect.
+        """
+        origin = url.partition("://")[0], authority_of(url)
+        for _ in range(MAX_REDIRECTS + 1):
+            answer = self.send("GET", url, headers=headers, max_bytes=max_bytes)
+            if answer.status not in _REDIRECTS or "location" not in answer.headers:
+                return answer
+            url = self.wire_url(urljoin(url, answer.headers["location"]))
+            if (url.partition("://")[0], authority_of(url)) != origin:
+                raise ClientError(Code.SITE_UNREACHABLE, "The site redirects to another host; call that one.")
+        raise ClientError(Code.SITE_UNREACHABLE, f"The site redirects more than {MAX_REDIRECTS} times.")
+
+    def close(self) -> None:
+        """Close the connections, unless the client was the caller's own."""
+        if self._http is not None and self._owns_http:
+            self._http.close()
+            self._http = None
+
+    def _client(self) -> httpx.Client:
+        _require_httpx()
+        if self._http is None:
+            self._http = httpx.Client(
+                trust_env=False,  # no netrc: it would send passwords to whoever asks
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+                follow_redirects=False,
+            )
+        return self._http
+
+
+def _require_httpx() -> None:
+    if httpx is None:
+        raise MissingExtraError
+
+
+def _read(response: httpx.Response, max_bytes: int, deadline: float) -> bytes:
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in {"", "identity"}:
+        raise ClientError(Code.RESPONSE_INVALID, "The site packed its answer although it was told not to.")
+    received = bytearray()
+    for chunk in response.iter_raw():
+        received += chunk
+        if len(received) > max_bytes:
+            raise ClientError(Code.RESPONSE_INVALID, f"The answer is larger than {max_bytes} bytes.")
+        if time.monotonic() > deadline:
+            raise UnreachableError("The answer took too long to arrive.", may_have_arrived=True)
+    return bytes(received)
+
+
+def _why(error: Exception) -> str:
+    return str(error).rstrip(".") or type(error).__name__
