@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from agentweb.client.errors import OUTCOME_UNKNOWN, KeyStoreError
 from agentweb.client.files import make_private_folder, read_private, sync_folder, write_private
-from agentweb.wire.canonical import canonicalize
+from agentweb.wire.canonical import CanonicalError, canonicalize
 from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import AgentError, ClientError
 from agentweb.wire.strict_json import Json, dumps, loads
@@ -89,8 +89,12 @@ class PendingCalls:
         return sorted(self._calls(), key=lambda call: (call.created, call.key))
 
     def _path(self, site: str, action: str, value: Json, intent: str | None) -> Path:
-        name = hashlib.sha256(canonicalize([site, action, value, intent])).hexdigest()
-        return self.folder / f"{name}.json"
+        call: Json = [site, action, value, intent]
+        try:
+            spelling = canonicalize(call)
+        except CanonicalError:  # an integer beyond any double: equal only when spelled equally
+            spelling = dumps(call)
+        return self.folder / f"{hashlib.sha256(spelling).hexdigest()}.json"
 
     def _calls(self) -> Iterator[PendingCall]:
         for path in self.folder.glob("[!.]*.json") if self.folder.is_dir() else ():
