@@ -1,8 +1,7 @@
 """System checks of the floor of authority: the database's promises, and a key that can sign.
 
-Those that ask the database are tagged ``database`` and run with ``check --database default``, with
-``check --tag agentweb`` and before ``migrate``. They are warnings: an error would stop the very migration
-that makes the tables.
+Those that ask the database are tagged ``database`` and run with ``check --database default`` and before
+``migrate``. They are warnings: an error would stop the very migration that makes the tables.
 """
 
 from __future__ import annotations
@@ -107,5 +106,5 @@ def _mode(options: dict[str, Any]) -> str:
 
 
 def _is_asked(databases: Sequence[str] | None) -> bool:
-    # Without names we were called by our tag: whoever asks for it wants to know.
-    return databases is None or database() in databases
+    # Django 5.2 passes None when nobody named a database; 6.x then leaves us out, or names them all for our tag.
+    return databases is not None and database() in databases
