@@ -53,14 +53,17 @@ class Transport:
         self._allowed = frozenset(host.lower() for host in allowed)
         self._seconds = seconds
 
-    def wire_url(self, url: str) -> str:
+    def wire_url(self, url: str, base: str | None = None) -> str:
         """The URL exactly as it will be on the wire, without fragment: what a signature must cover.
 
-        Raises ClientError ``site_unreachable`` for a URL that cannot be called.
+        A relative one counts from ``base``. Raises ClientError ``site_unreachable`` for a URL that cannot be
+        called, one with a user name among them.
         """
         _require_httpx()
         try:
-            parsed = httpx.URL(url)
+            parsed = httpx.URL(url if base is None else urljoin(base, url))
+            if parsed.userinfo:
+                raise ValueError("it has a user name")
             path = parsed.raw_path.decode("ascii")
             wired = f"{parsed.scheme}://{parsed.netloc.decode('ascii')}{path}"
             authority_of(wired)
@@ -114,7 +117,7 @@ class Transport:
             answer = self.send("GET", url, headers=headers, max_bytes=max_bytes)
             if answer.status not in _REDIRECTS or "location" not in answer.headers:
                 return answer
-            url = self.wire_url(urljoin(url, answer.headers["location"]))
+            url = self.wire_url(answer.headers["location"], base=url)
             if (url.partition("://")[0], authority_of(url)) != origin:
                 raise ClientError(Code.SITE_UNREACHABLE, "The site redirects to another host; call that one.")
         raise ClientError(Code.SITE_UNREACHABLE, f"The site redirects more than {MAX_REDIRECTS} times.")
