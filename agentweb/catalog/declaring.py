@@ -6,6 +6,8 @@ import inspect
 import re
 from typing import Any, Final
 
+from django.utils.functional import Promise
+
 from agentweb.catalog.faults import Fault, FaultId, fault
 
 MAX_DESCRIPTION: Final = 1_024
@@ -52,9 +54,14 @@ def humanised(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def text_of(value: object) -> str | None:
+    """A text, or a lazy translation in the site's language (published documents have one); else None."""
+    return str(value) if isinstance(value, (str, Promise)) else None
+
+
 def check_description(description: object, findings: Findings) -> str:
     """The description without blanks around it; notes a fault when it is no text, empty or too long."""
-    text = description.strip() if isinstance(description, str) else ""
+    text = (text_of(description) or "").strip()
     if not text:
         findings.note(
             FaultId.DESCRIPTION,

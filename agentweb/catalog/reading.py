@@ -20,6 +20,7 @@ from agentweb.catalog.declaring import (
     humanised,
     is_name,
     place_of,
+    text_of,
 )
 from agentweb.catalog.effects import (
     CONSEQUENTIAL,
@@ -285,14 +286,14 @@ class _Reader:
         title = self.written.title
         if title is None:
             return humanised(name)
-        if not isinstance(title, str) or not 0 < len(title.strip()) <= MAX_TITLE:
+        text = (text_of(title) or "").strip()
+        if not 0 < len(text) <= MAX_TITLE:
             self.note(
                 FaultId.WORDING,
                 f"The title is not a text of 1 to {MAX_TITLE} characters.",
                 "Leave it out: the name is written in words.",
             )
-            return ""
-        return title.strip()
+        return text
 
     def description(self) -> str:
         given = self.written.description

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 _MAX_REFERENCES: Final = 20
+_REST: Final = ("additionalProperties", "unevaluatedProperties")
 
 Schema = Mapping[str, Any]
 
@@ -75,12 +76,6 @@ def is_object(schema: Any, root: Schema) -> bool:
     return types_of(schema, root) == {"object"}
 
 
-def is_closed(schema: Any, root: Schema) -> bool:
-    """Whether members that are not declared are refused."""
-    found = resolved(schema, root)
-    return found.get("additionalProperties") is False and not found.get("patternProperties")
-
-
 def is_list_of_scalars(schema: Any, root: Schema) -> bool:
     """Whether every value is a list of scalars, which a query string can write by repeating a name."""
     found = resolved(schema, root)
@@ -94,15 +89,46 @@ def nested_members(schema: Schema) -> tuple[str, ...]:
     """Members of an object schema that cannot be written in a query string, or of which nothing is said."""
     return tuple(
         name
-        for name, member in properties_of(schema, schema).items()
-        if not is_scalar(member, schema) and not is_list_of_scalars(member, schema)
+        for name, stated in _stated_members(schema).items()
+        if not stated
+        or not all(is_scalar(each, schema) or is_list_of_scalars(each, schema) for each in stated)
     )
 
 
 def is_flat(schema: Schema) -> bool:
     """Whether the input is an object of scalars."""
-    members = properties_of(schema, schema)
-    return is_object(schema, schema) and all(is_scalar(member, schema) for member in members.values())
+    return is_object(schema, schema) and all(
+        stated and all(is_scalar(each, schema) for each in stated)
+        for stated in _stated_members(schema).values()
+    )
+
+
+def _stated_members(schema: Schema) -> dict[str, list[Schema]]:
+    """Member -> everything that states a type for it, also in branches; undeclared members are ``*``."""
+    found: dict[str, list[Schema]] = {}
+    waiting: list[Any] = [schema]
+    seen: list[Schema] = []
+    while waiting:
+        here = resolved(waiting.pop(0), schema)
+        if not here or any(here is each for each in seen):
+            continue
+        seen.append(here)
+        members = [*properties_of(here, schema).items()]
+        members += [("*", each) for each in _values(here.get("patternProperties"))]
+        members += [("*", here[word]) for word in _REST if isinstance(here.get(word), Mapping) and here[word]]
+        for name, member in members:
+            stated = found.setdefault(name, [])
+            if types_of(member, schema):
+                stated.append(member)
+        for word in ("allOf", "anyOf", "oneOf"):
+            waiting += here.get(word, ())
+        waiting += [here.get(word) for word in ("then", "else")]
+        waiting += _values(here.get("dependentSchemas"))
+    return found
+
+
+def _values(schemas: Any) -> list[Any]:
+    return list(schemas.values()) if isinstance(schemas, Mapping) else []
 
 
 def required_member(schema: Schema, pointer: tuple[str, ...]) -> tuple[Schema, bool] | None:

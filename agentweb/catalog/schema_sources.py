@@ -114,7 +114,7 @@ def _resolved(handler: Callable[..., Any], annotation: Any) -> Any:
         raise SourceError(
             f"the name {error.name!r} in the hint of the input is not known in its module"
         ) from None
-    except (TypeError, SyntaxError, AttributeError) as error:
+    except Exception as error:  # an annotation is code, and may raise anything
         raise SourceError(f"the hint of the input cannot be read: {error}") from None
 
 

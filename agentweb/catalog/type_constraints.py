@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from agentweb.catalog.declaring import text_of
+
 _NUMBERS: Final = frozenset({"integer", "number"})
 _BOUNDS: Final = {
     "ge": "minimum",
@@ -51,8 +53,9 @@ def constrained(schema: Mapping[str, Any], extras: Iterable[Any], kinds: frozens
 
 
 def _keywords(extra: Any, kinds: frozenset[str]) -> list[tuple[str, Any]]:
-    if isinstance(extra, str):
-        return [("description", extra)]
+    description = text_of(extra)
+    if description is not None:
+        return [("description", description)]
     if isinstance(extra, Mapping):
         if not all(isinstance(keyword, str) for keyword in extra):
             raise ConstraintError("a dict of keywords has texts as names")

@@ -6,10 +6,12 @@ Every value that the schema accepts converts without an error, also where RFC 33
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
+from enum import Enum
 from types import NoneType
 from typing import Any, Final
 from uuid import UUID
@@ -85,8 +87,9 @@ class NotJson(ValueError):
 
 def as_json(value: Any) -> Json:
     """The JSON of a default value, as it would be sent. Raises NotJson."""
-    if isinstance(value, (str, int, float, Decimal, bool, NoneType)):
-        # The value of a str or int subclass (an Enum was unwrapped before) is the plain one.
+    if isinstance(value, Enum):
+        return as_json(value.value)
+    if isinstance(value, (str, int, float, Decimal, NoneType)):
         return value
     if isinstance(value, (date, datetime, time)):
         return value.isoformat()
@@ -99,4 +102,8 @@ def as_json(value: Any) -> Json:
         return sorted((as_json(item) for item in value), key=repr)
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
         return {name: as_json(member) for name, member in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            each.name: as_json(getattr(value, each.name)) for each in dataclasses.fields(value) if each.init
+        }
     raise NotJson(type(value).__name__)

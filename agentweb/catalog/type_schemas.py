@@ -21,7 +21,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Final
 
-from agentweb.catalog.declaring import first_paragraph
+from agentweb.catalog.declaring import first_paragraph, text_of
 from agentweb.catalog.schema_shapes import types_of
 from agentweb.catalog.type_constraints import ConstraintError, constrained
 from agentweb.catalog.type_scalars import Convert, NotJson, as_json, scalar_schema
@@ -303,8 +303,8 @@ class _Deriver:
         required: list[str] = []
         for field in fields:
             found = self.member(hint, field.name, hints[field.name])
-            said = field.metadata.get("description")
-            schema = {**found.schema, "description": said} if isinstance(said, str) else dict(found.schema)
+            said = text_of(field.metadata.get("description"))
+            schema = dict(found.schema) if said is None else {**found.schema, "description": said}
             members[field.name] = dataclasses.replace(found, schema=schema)
             has_default = field.default is not dataclasses.MISSING
             if self.for_output or not (has_default or field.default_factory is not dataclasses.MISSING):
@@ -324,7 +324,7 @@ class _Deriver:
     def note_default(self, schema: dict[str, Any], default: Any) -> None:
         """Written at the end, if it has a JSON form that its own schema accepts (a sloppy None does not)."""
         try:
-            self.defaults.append((schema, as_json(_plain(default))))
+            self.defaults.append((schema, as_json(default)))
         except NotJson:
             return
 
@@ -418,7 +418,7 @@ def _hints_of(owner: Any) -> dict[str, Any]:
         raise SourceError(
             f"the name {error.name!r} in the hints of {owner.__qualname__} is not known in its module"
         ) from None
-    except (TypeError, SyntaxError) as error:
+    except Exception as error:  # an annotation is code, and may raise anything
         raise SourceError(f"the hints of {owner.__qualname__} cannot be read: {error}") from None
 
 

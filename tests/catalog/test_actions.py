@@ -7,11 +7,13 @@ import functools
 import logging
 from decimal import Decimal
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.test import override_settings
+from django.utils import translation
+from django.utils.translation import gettext_lazy
 
 from agentweb import action
 from agentweb.catalog.actions import Cost, Effect
@@ -82,6 +84,16 @@ def test_every_word_is_kept() -> None:
     assert (found.consequential, found.idempotent, found.confirm) == (True, False, "person")
     assert (found.pages, found.tags) == (("/bills",), ("money", "bills"))
     assert found.rate == (2.0, 10)
+
+
+def test_a_lazy_translation_is_a_text() -> None:
+    found = published(
+        title=gettext_lazy("Yes"), description=gettext_lazy("No"), input=Annotated[str, gettext_lazy("No")]
+    )
+    with translation.override("de"):
+        assert (found.title, found.description) == ("Yes", "No")
+    assert found.input_schema == {"type": "string", "description": "No"}
+    assert type(found.title) is str
 
 
 def test_the_decorator_works_without_parentheses() -> None:
@@ -162,6 +174,14 @@ def test_a_partial_and_a_callable_object_can_be_handlers() -> None:
             },
             "GET",
         ),
+        ("read", {"type": "object", "additionalProperties": {"type": "integer"}}, "GET"),
+        ("read", {"type": "object", "additionalProperties": {"type": "object"}}, "POST"),
+        ("read", {"type": "object", "additionalProperties": {}}, "GET"),
+        ("read", {"type": "object", "patternProperties": {"^x": {"type": "array"}}}, "POST"),
+        ("read", {**FLAT, "anyOf": [{"required": ["q"]}, {"properties": {"q": {"minLength": 2}}}]}, "GET"),
+        ("read", {**FLAT, "allOf": [{"properties": {"line": {"type": "object"}}}]}, "POST"),
+        ("read", {**FLAT, "if": {}, "then": {"$ref": "#/$defs/d"}, "$defs": {"d": NESTED}}, "POST"),
+        ("read", {**FLAT, "dependentSchemas": {"q": NESTED}}, "POST"),
         ("write", FLAT, "POST"),
         ("send", FLAT, "POST"),
         ("spend", FLAT, "POST"),

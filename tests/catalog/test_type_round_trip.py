@@ -25,6 +25,7 @@ from tests.catalog.typed import (
     Ge,
     Left,
     Len,
+    MultipleOf,
     Narrowed,
     Node,
     Order,
@@ -51,7 +52,7 @@ CLASSES = [Order, Node, Left, Narrowed, Everything, Card, Transfer]
 CONSTRAINED = [
     Annotated[int, Ge(1)],
     Annotated[str, Len(1, 3)],
-    # Not a dict of keywords: before Python 3.13 a union can only hold what is hashable.
+    # Not a dict of keywords: in older Pythons a union can only hold what is hashable.
     Annotated[Decimal, MultipleOf(Decimal("0.01"))],
     Annotated[list[int], Len(1, 2)],
 ]

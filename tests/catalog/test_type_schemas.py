@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import typing
 from collections.abc import Iterable
+from dataclasses import field, make_dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Optional, Union
@@ -240,6 +241,44 @@ def test_a_class_that_contains_itself_is_referred_to() -> None:
     )
 
 
+def test_two_recursive_classes_of_one_name_are_kept_apart() -> None:
+    found = schema_of(tuple[Node, typed.Other.Node, Node])
+    assert [each["$ref"] for each in found["prefixItems"]] == [
+        "#/$defs/Node",
+        "#/$defs/Node2",
+        "#/$defs/Node",
+    ]
+    assert found["$defs"]["Node2"]["properties"]["inner"]["anyOf"][0] == {"$ref": "#/$defs/Node2"}
+
+
+@pytest.mark.skipif(not hasattr(typing, "ReadOnly"), reason="ReadOnly came with Python 3.13")
+def test_read_only_members_are_members() -> None:
+    hints = {"a": typing.ReadOnly[int], "b": typing.ReadOnly[typing.NotRequired[str]]}
+    found = schema_of(typing.TypedDict("Read", hints))  # type: ignore[operator]
+    assert found["properties"] == {"a": {"type": "integer"}, "b": {"type": "string"}}
+    assert found["required"] == ["a"]
+
+
+def test_a_constructor_of_any_arguments_gets_the_fields() -> None:
+    assert converted(typed.OwnConstructor, {"a": 5}).a == 5
+
+
+def test_defaults_of_every_kind_are_written_as_they_are_sent() -> None:
+    kinds = {
+        "when": (datetime, datetime(2026, 1, 31, 12, tzinfo=UTC), "2026-01-31T12:00:00+00:00"),
+        "ident": (UUID, UUID(IDENT), IDENT),
+        "colours": (frozenset[Colour], frozenset({Colour.RED, Colour.BLUE}), ["blue", "red"]),
+        "pairs": (tuple[int, Colour], (1, Colour.RED), [1, "red"]),
+        "day": (typed.Day, typed.Day(date(2026, 1, 31)), {"on": "2026-01-31"}),
+        "table": (dict[str, Any], field(default_factory=dict), {}),
+        "none": (int, field(default_factory=lambda: 5), None),
+    }
+    made = make_dataclass("Made", [(name, hint, default) for name, (hint, default, _json) in kinds.items()])
+    assert {name: member.get("default") for name, member in schema_of(made)["properties"].items()} == {
+        name: written for name, (_hint, _default, written) in kinds.items()
+    }
+
+
 def test_classes_that_contain_each_other_are_referred_to() -> None:
     found = schema_of(tuple[typed.Left, typed.Right])
     assert found["prefixItems"][0] == {"$ref": "#/$defs/Left"}
@@ -404,6 +443,7 @@ def test_the_year_0_is_refused_rather_than_failing_later() -> None:
         (typed.NeedsMore, "NeedsMore needs 'secret'"),
         (typed.Unknown, "the name 'Missing' in the hints of Unknown"),
         (list[typed.Unknown], "the name 'Missing'"),
+        (typed.Unreadable, "the hints of Unreadable cannot be read"),
         (Annotated[str, typed.Ge(1)], "minimum does not go with string"),
         (Annotated[date, typed.Le(date(2026, 1, 1))], "maximum does not go with string"),
         (Annotated[int, typed.Len(1)], "min_length does not go with integer"),

@@ -144,6 +144,15 @@ class Node:
     next: Node | None = None
 
 
+class Other:
+    """Not the Node above, but of its name."""
+
+    @dataclass
+    class Node:
+        text: str
+        inner: Other.Node | None = None
+
+
 class Left(TypedDict):
     right: NotRequired[Right]
 
@@ -213,6 +222,19 @@ class Point(NamedTuple):
 @dataclass
 class Unknown:
     it: Missing  # type: ignore[name-defined]  # noqa: F821
+
+
+@dataclass
+class Unreadable:
+    it: int[str]  # type: ignore[type-arg]
+
+
+@dataclass
+class OwnConstructor:
+    a: int
+
+    def __init__(self, *rest: Any, **named: Any) -> None:
+        self.a = named.get("a", 0)
 
 
 UPPER = re.compile("^[A-Z]+$")
