@@ -74,3 +74,13 @@ def patiently(transaction: Callable[[], _T]) -> _T:
                 raise not_begun.__cause__ from None
             # Apart from one another, or the same writers meet again.
             time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - not a secret
+
+
+def write_patiently(write: Callable[[], _T]) -> _T:
+    """``patiently`` for one write outside any transaction."""
+
+    def marked() -> _T:
+        with first_write():
+            return write()
+
+    return patiently(marked)

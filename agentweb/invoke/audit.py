@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
+from agentweb.access.database import write_patiently
 from agentweb.invoke.calls import Call
 from agentweb.invoke.models import AuditEntry
 from agentweb.wire.clock import now_datetime
@@ -41,7 +43,8 @@ class Audit:
         if not self.is_kept:
             return
         if self._row is None:
-            self._entry(status=status, outcome=outcome).save(force_insert=True)
+            # Also for a refusal, outside any transaction: the log is not thinned out by a busy database.
+            write_patiently(partial(self._entry(status=status, outcome=outcome).save, force_insert=True))
             return
         AuditEntry.objects.filter(pk=self._row.pk).update(
             status=status, outcome=outcome, duration_us=self._elapsed(), input_digest=self.input_digest

@@ -22,7 +22,7 @@ from asgiref.sync import async_to_sync
 from django.db import DatabaseError, InterfaceError, transaction
 
 from agentweb.access import authorization, limits, site_keys
-from agentweb.access.database import first_write, is_passing, patiently
+from agentweb.access.database import first_write, is_passing, patiently, write_patiently
 from agentweb.catalog.actions import Action, Effect
 from agentweb.invoke import audit, idempotency, results
 from agentweb.invoke.calls import Call, Outcome
@@ -312,7 +312,7 @@ def _undo(entry: audit.Audit, lease: idempotency.Lease | None, failure: AgentErr
     """After the rollback: give the key back and record the failure, as far as the database lets us."""
     try:
         if lease is not None:
-            idempotency.free(lease)
+            write_patiently(partial(idempotency.free, lease))
         entry.close(status=failure.status, outcome=failure.code)
     except (DatabaseError, InterfaceError):
         # The lease ends by itself and the failure is in the log: the first error is the one to answer with.

@@ -10,9 +10,13 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import random
 import secrets
+import signal
 import subprocess
 import sys
+import tempfile
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -93,20 +97,6 @@ def migrate() -> None:
     call_command("migrate", verbosity=0, interactive=False, run_syncdb=True)
 
 
-def _start(
-    database: Database, target: str, arguments: list[Any], env: dict[str, str]
-) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.support.races", target, json.dumps(arguments)],
-        cwd=ROOT,
-        env={**os.environ, **database.env, **env},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def race(
     database: Database,
     target: str,
@@ -116,28 +106,26 @@ def race(
     env: dict[str, str] | None = None,
 ) -> list[Any]:
     """One process for each list of arguments, started together; their answers in order."""
-    racers = [_start(database, target, given, env or {}) for given in arguments]
+    launcher = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.races", target],
+        cwd=ROOT,
+        env={**os.environ, **database.env, **(env or {})},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     try:
-        for racer in racers:
-            assert racer.stdout is not None
-            if racer.stdout.readline() != "ready\n":
-                raise AssertionError(f"{target} did not start:\n{racer.communicate()[1]}")
-        for racer in racers:
-            assert racer.stdin is not None
-            racer.stdin.write("go\n")
-            racer.stdin.flush()
-        answers = []
-        for racer in racers:
-            out, err = racer.communicate(timeout=timeout)
-            if racer.returncode != 0:
-                raise AssertionError(f"{target} failed:\n{err}")
-            answers.append(json.loads(out))
-        return answers
+        out, err = launcher.communicate(json.dumps(arguments), timeout=timeout)
     finally:
-        for racer in racers:
-            if racer.poll() is None:
-                racer.kill()
-                racer.wait()
+        if launcher.poll() is None:
+            os.killpg(launcher.pid, signal.SIGKILL)
+            launcher.wait()
+    if launcher.returncode != 0:
+        raise AssertionError(f"{target} failed:\n{err}")
+    answers: list[Any] = json.loads(out)
+    return answers
 
 
 def run(database: Database, target: str, *arguments: Any) -> Any:
@@ -147,15 +135,46 @@ def run(database: Database, target: str, *arguments: Any) -> Any:
 
 
 def _main() -> None:
+    """Set Django up once, fork a process for each list of arguments, let all go at once, collect what they answer.
+
+    No connection is open when the processes part, so each makes its own.
+    """
     import django
 
-    target, arguments = sys.argv[1], json.loads(sys.argv[2])
+    arguments = json.load(sys.stdin)
     django.setup()
-    module, _, name = target.partition(":")
+    module, _, name = sys.argv[1].partition(":")
     function = getattr(importlib.import_module(module), name)
-    print("ready", flush=True)
-    sys.stdin.readline()
-    print(json.dumps(function(*arguments)), flush=True)
+    gate, opener = os.pipe()
+    with tempfile.TemporaryDirectory() as directory:
+        racers = [
+            _fork(function, given, (gate, opener), Path(directory) / str(number))
+            for number, given in enumerate(arguments)
+        ]
+        os.close(opener)  # the gate opens: every racer reads the end of the file
+        failed = [pid for pid in racers if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0]
+        if failed:
+            sys.exit(f"{len(failed)} of {len(racers)} processes failed")
+        answers = [json.loads((Path(directory) / str(number)).read_text()) for number in range(len(racers))]
+    print(json.dumps(answers))
+
+
+def _fork(function: Any, given: list[Any], gate: tuple[int, int], answer: Path) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        os.close(gate[1])
+        os.read(gate[0], 1)
+        random.seed()
+        answer.write_text(json.dumps(function(*given)))
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
 
 
 if __name__ == "__main__":
