@@ -14,7 +14,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpResponse
 from django.test import Client
@@ -134,14 +134,14 @@ class TestAgent:
 
     def send(self, method: str, target: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
         """Send these very headers, for instance a second time."""
-        answer: HttpResponse = self.client.generic(
+        answer = self.client.generic(
             method,
             target,
             data=body,
             content_type=headers.get("Content-Type", ""),
             headers={name: value for name, value in headers.items() if name != "Content-Type"},
         )
-        return answer
+        return cast(HttpResponse, answer)
 
     def get(self, target: str, **kwargs: Any) -> HttpResponse:
         return self.request("GET", target, **kwargs)
