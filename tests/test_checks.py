@@ -86,13 +86,21 @@ def test_this_installation_is_alone() -> None:
     assert check_distribution() == []
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("top_level.txt", "other\nagentweb\n"),
+        ("RECORD", "agentweb/__init__.py,,\n"),
+        ("RECORD", "a.py,,\nagentweb/x.py,,"),
+    ],
+)
 def test_another_distribution_of_the_name_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stranger = tmp_path / "agent_web_tools-1.0.dist-info"
     stranger.mkdir()
     (stranger / "METADATA").write_text("Metadata-Version: 2.1\nName: agent-web-tools\nVersion: 1.0\n")
-    (stranger / "top_level.txt").write_text("agentweb\n")
+    (stranger / name).write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
     found = one(check_distribution())
     assert found.id == "agentweb.E004"
@@ -100,6 +108,18 @@ def test_another_distribution_of_the_name_is_an_error(
     assert found.msg == "Another package also provides 'agentweb': agent-web-tools."
     assert found.hint is not None
     assert "Uninstall it, then install agentweb-django again" in found.hint
+
+
+def test_a_distribution_of_a_longer_name_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, (name, text) in enumerate(
+        (("top_level.txt", "agentweb_tools\n"), ("RECORD", "my/agentweb/a.py,,\n"))
+    ):
+        stranger = tmp_path / f"other{number}-1.0.dist-info"
+        stranger.mkdir()
+        (stranger / "METADATA").write_text(f"Metadata-Version: 2.1\nName: other{number}\nVersion: 1.0\n")
+        (stranger / name).write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert check_distribution() == []
 
 
 def test_files_of_the_name_from_elsewhere_are_an_error(
