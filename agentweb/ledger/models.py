@@ -71,8 +71,10 @@ class ReceiptParty(models.Model):
     class Meta:
         verbose_name_plural = "receipt parties"
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["party", "seq"], name="agentweb_receipt_party"),
+            # Not (party, seq): numbers begin anew for every site, and the site's key is a party everywhere.
+            models.UniqueConstraint(fields=["receipt", "party"], name="agentweb_receipt_party"),
         ]
+        indexes: ClassVar = [models.Index(fields=["party", "seq"], name="agentweb_receipt_of_party")]
 
     def __str__(self) -> str:
         return self.party
