@@ -248,7 +248,7 @@ def _round(value: numbers.Number, step: numbers.Number, how: str) -> numbers.Num
 def _merge(one: dict[str, Any], other: Any) -> dict[str, Any]:
     """Both schemas in one level, as far as a merge is simple; the result is only a source of candidates."""
     if not isinstance(other, dict):
-        return one
+        return one if other else {"not": {}}
     merged = dict(one)
     for keyword, value in other.items():
         if keyword not in merged:

@@ -51,13 +51,11 @@ def phrase(code: str, failure: ValidationError, path: Path) -> tuple[str, dict[s
             return f"must be {_article(value)}, for example {SAMPLES.get(value)}.", {"expected": value}
         case "propertyNames":
             return f"is not an allowed name for a member{_name_rule(value)}.", {}
-        case "oneOf" if detail is not None:
+        case "oneOf":
             return (
                 f"fits alternatives {_one_of([str(each) for each in detail[:5]], 'and')}; only one may fit.",
                 {},
             )
-        case "anyOf" | "oneOf":
-            return "fits none of the alternatives.", {}
         case "not":
             return f"fits what is ruled out here{_ruled_out(value)}.", {}
         case "contains":

@@ -92,7 +92,15 @@ def test_a_scalar_given_twice_is_a_problem():
     assert coerce({}, "x", "y") == ("x", [("/a", "duplicate")])
 
 
+def test_what_can_be_several_kinds_says_so():
+    compiled = compile_schema({"properties": {"a": {"type": ["integer", "number", "boolean"]}}})
+    _, [problem] = compiled.coerce_strings([("a", "x")])
+    assert problem["message"] == "'a' must be a number, such as 12.5 or true or false."
+    assert problem["expected"] == ["number", "boolean"]
+
+
 def test_an_object_has_no_way_to_travel():
+    assert coerce({"const": {}}, "{}") == ("{}", [("/a", "type")])
     assert coerce({"type": "object"}, "{}") == ("{}", [("/a", "type")])
 
 

@@ -65,6 +65,17 @@ from tests.wire.test_schema_oracle import DEFINITIONS, SCHEMAS, with_definitions
             {"type": "object", "if": {}, "then": {"required": ["a"], "properties": {"a": {"const": 2}}}},
             {"a": 2},
         ),
+        ({"allOf": [{"maximum": 7}, {"maximum": 3, "minimum": 3}]}, 3),
+        ({"allOf": [{"enum": ["a", "b"]}, {"enum": ["c", "b"]}]}, "b"),
+        ({"allOf": [{"type": ["string", "integer"]}, {"type": "integer"}]}, 1),
+        (
+            {"allOf": [{"properties": {"a": True}}, {"properties": {"a": False}}], "required": ["a"]},
+            NO_EXAMPLE,
+        ),
+        (
+            {"type": "array", "items": {"type": "string"}, "minItems": 4, "uniqueItems": True},
+            ["text", "x", "", "1"],
+        ),
         (False, NO_EXAMPLE),
         ({"type": "string", "pattern": "^a$", "maxLength": 0}, NO_EXAMPLE),
         ({"type": "array", "items": False, "minItems": 1}, NO_EXAMPLE),

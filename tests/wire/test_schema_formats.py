@@ -66,9 +66,7 @@ def test_no_text_makes_a_format_check_fail_with_an_exception(name, text):
     assert FORMATS[name](text) in {True, False}
 
 
-@pytest.mark.parametrize(
-    "text", ["a" * 200_000, "-" * 200_000, "a@" * 100_000, '"\\' * 100_000, "::" * 100_000, "%" * 200_000]
-)
+@pytest.mark.parametrize("part", ["a", "-", "a@", '"\\', "::", "%", "a.", "1:"])
 def test_long_texts_are_answered_at_once(part):
     started = time.thread_time()
     for check in FORMATS.values():

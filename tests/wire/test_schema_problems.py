@@ -281,6 +281,41 @@ def test_every_keyword_has_its_code_and_a_sentence(schema, value, expected):
         dumps(problem)
 
 
+@pytest.mark.parametrize(
+    ("schema", "value", "message"),
+    [
+        ({"not": {"const": 5}}, 5, "The input fits what is ruled out here: anything but 5."),
+        ({"not": {"enum": ["a", "b"]}}, "a", "The input fits what is ruled out here: none of 'a', 'b'."),
+        ({"not": {"type": "integer"}}, 5, "The input fits what is ruled out here: anything but an integer."),
+        ({"not": {"required": ["a", "b"]}}, {"a": 1, "b": 1},
+         "The input fits what is ruled out here: 'a', 'b' may not be given together."),
+        ({"not": {"minimum": 1}}, 5, "The input fits what is ruled out here."),
+        ({"not": True}, 5, "The input fits what is ruled out here."),
+        ({"enum": list(range(12))}, 99, "The input must be one of: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, and 2 more."),
+        ({"enum": [None, True, 0.5, [1], {}]}, 99,
+         "The input must be one of: null, true, 0.5, the list in the schema, the object in the schema."),
+        ({"const": "x" * 300}, 1, f"The input must be '{'x' * 199}…'."),
+        ({"type": ["object", "array", "null"]}, 1, "The input must be an object, an array or null."),
+        ({"multipleOf": 0.01}, 0.005, "The input must be a multiple of 0.01."),
+        ({"pattern": "^a$"}, "b", "The input must match the pattern ^a$"),
+        ({"format": "uri"}, "b", "The input must be a uri, for example https://example.com/."),
+        ({"items": False}, [1], "The input may have at most 0 items."),
+        ({"prefixItems": [True], "items": False}, [1, 2], "The input may have at most 1 item."),
+        ({"propertyNames": {"maxLength": 2}}, {"abc": 1},
+         "'abc' is not an allowed name for a member; names have at most 2 characters."),
+        ({"propertyNames": {"enum": ["a"]}}, {"abc": 1},
+         "'abc' is not an allowed name for a member; names must be one of: 'a'."),
+        ({"propertyNames": False}, {"abc": 1}, "'abc' is not an allowed name for a member."),
+        ({"dependentRequired": {"card": ["cvc"]}}, {"card": 1}, "'cvc' is required when 'card' is given; add it."),
+        ({"properties": {"a": {"items": {"minimum": 3}}}}, {"a": [5, 1]}, "'a.1' must be at least 3."),
+        ({"additionalProperties": False}, {"a": 1}, "'a' is not allowed here; remove it."),
+        ({"$ref": "#/$defs/no", "$defs": {"no": False}}, 1, "The input may not be given; leave it out."),
+    ],
+)  # fmt: skip
+def test_messages_say_what_would_be_right(schema, value, message):
+    assert the_problem(schema, value)["message"] == message
+
+
 SECRET = "hunter2-hunter2"
 
 SECRET_SCHEMAS = [

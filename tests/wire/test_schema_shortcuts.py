@@ -1,5 +1,7 @@
 """The shortcuts: when they are taken, that they agree, and how fast a valid value is."""
 
+import sys
+import time
 import timeit
 from decimal import Decimal
 
@@ -146,20 +148,39 @@ def test_a_long_text_is_matched_by_the_validator():
     assert not compiled.is_valid("a" * 10_000 + "b")
 
 
-def seconds(call):
-    return min(timeit.repeat(call, number=400, repeat=7))
+is_traced = pytest.mark.skipif(
+    "coverage" in sys.modules and sys.modules["coverage"].Coverage.current() is not None,
+    reason="coverage slows our code down and jsonschema's not",
+)
 
 
-@pytest.mark.parametrize(("with_rust", "limit"), [(False, 1.2), (True, 1.2)])
-def test_a_valid_flat_object_costs_less_than_a_bare_validator(with_rust, limit, monkeypatch):
+def share_of(call, bare):
+    """Processor time of ``call`` as a share of ``bare``'s; in turns, so that a busy machine slows both."""
+    ours, theirs = (
+        min(times)
+        for times in zip(
+            *(
+                [timeit.timeit(each, number=200, timer=time.thread_time) for each in (call, bare)]
+                for _ in range(15)
+            ),
+            strict=True,
+        )
+    )
+    return ours / theirs
+
+
+@is_traced
+@pytest.mark.parametrize("with_rust", [False, True])
+def test_a_valid_flat_object_costs_a_fraction_of_a_bare_validator(with_rust, monkeypatch):
     if not with_rust:
         monkeypatch.setattr(schema_rust, "jsonschema_rs", None)
     bare = Draft202012Validator(FLAT)
     compiled = CompiledSchema(copy_schema(FLAT))
-    assert seconds(lambda: compiled.problems(ORDER)) <= limit * seconds(lambda: bare.is_valid(ORDER))
+    assert share_of(lambda: compiled.problems(ORDER), lambda: bare.is_valid(ORDER)) <= 0.5
 
 
+@is_traced
 def test_even_without_shortcuts_a_valid_flat_object_costs_little_more_than_a_bare_validator():
     bare = Draft202012Validator(FLAT)
     compiled = compile_schema(FLAT, accelerate=False)
-    assert seconds(lambda: compiled.problems(ORDER)) <= 2 * seconds(lambda: bare.is_valid(ORDER))
+    assert share_of(lambda: compiled.problems(ORDER), lambda: bare.is_valid(ORDER)) <= 2
