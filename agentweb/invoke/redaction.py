@@ -15,13 +15,16 @@ from agentweb import conf
 
 BUILT_IN: Final = (
     "password",
+    "passwords",
     "passwd",
     "passphrase",
     "pwd",
     "secret",
+    "secrets",
     "secret key",
     "token",
     "api key",
+    "api keys",
     "apikey",
     "access key",
     "private key",
@@ -39,7 +42,8 @@ _BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z]
 
 
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(word.lower() for word in _BOUNDARY.split(name) if word)
+    # "password2" is a password too.
+    return tuple(word.lower().rstrip("0123456789") for word in _BOUNDARY.split(name) if word)
 
 
 @lru_cache(maxsize=8)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
+
 from agentweb.access import site_keys
+from agentweb.invoke import idempotency
 from agentweb.wire.errors import AgentError
 from tests.site.models import Note, Stock
 from tests.support.calls import caller_with, do
@@ -97,3 +102,38 @@ def account() -> dict[str, Any]:
         "running": IdempotencyRecord.objects.filter(state="running").count(),
         "audited_ok": AuditEntry.objects.filter(outcome="ok").count(),
     }
+
+
+LEASE_SECONDS = 1
+
+
+def owner_or_taker(role: str, chain: list[dict[str, Any]], key: str) -> str:
+    """Two processes with the same call, under a short lease: an owner that is paused, and one that comes later."""
+    settings.AGENTWEB = {**settings.AGENTWEB, "IDEMPOTENCY_LEASE_SECONDS": LEASE_SECONDS}
+    if role == "taker":
+        time.sleep(LEASE_SECONDS / 2)
+        same_call(chain, "write_note", key)
+        return "ok"
+    with pause_after(idempotency, "claim", 3 * LEASE_SECONDS):
+        try:
+            do("write_note", {"text": "tea"}, caller_with(chain), key=key)
+        except AgentError as error:
+            return error.code
+    return "ok"
+
+
+@contextmanager
+def pause_after(module: Any, name: str, seconds: float) -> Iterator[None]:
+    """Stop for a while after a function returned, as a process does that is swapped out or paused."""
+    function = getattr(module, name)
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        answer = function(*args, **kwargs)
+        time.sleep(seconds)
+        return answer
+
+    setattr(module, name, slow)
+    try:
+        yield
+    finally:
+        setattr(module, name, function)

@@ -90,3 +90,12 @@ def test_a_one_time_grant_is_used_by_exactly_one_of_eight_processes(race_databas
     )
     assert Counter(answers) == {"ok": 1, "grant_used": PROCESSES - 1}
     assert run(race_database, f"{RACERS}:notes") == 1
+
+
+def test_a_slow_owner_who_was_overtaken_after_its_lease_does_not_act(race_database: Database) -> None:
+    chain, key = chain_of(), "overtaken-0123456789"
+    answers = race(
+        race_database, f"{RACERS}:owner_or_taker", [["late_owner", chain, key], ["taker", chain, key]]
+    )
+    assert answers == ["idempotency_in_progress", "ok"]
+    assert run(race_database, f"{RACERS}:notes") == 1

@@ -1,0 +1,65 @@
+"""What is named like a secret leaves no action, whatever case it is written in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentweb.invoke.redaction import is_sensitive, redact
+
+SECRET = "hunter2-do-not-tell"
+NAMES = [
+    "password",
+    "userPassword",
+    "API_KEY",
+    "api-key",
+    "apiKey",
+    "accessToken",
+    "client_secret",
+    "CVV",
+    "X-CSRF",
+]
+
+
+@pytest.mark.parametrize(
+    "name", [*NAMES, "passwd", "creditCard", "card_number", "Authorization", "PASSWORD2"]
+)
+def test_names_of_secrets_are_known_in_every_spelling(name: str) -> None:
+    assert is_sensitive(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["tokens_used", "secretary", "keyboard", "card", "author", "passenger", "description"]
+)
+def test_words_that_only_look_alike_stay(name: str) -> None:
+    assert not is_sensitive(name)
+
+
+def test_a_site_adds_names_of_its_own(settings: Any) -> None:
+    assert not is_sensitive("iban")
+    settings.AGENTWEB = {**settings.AGENTWEB, "SENSITIVE_NAMES": ["iban"]}
+    assert is_sensitive("customer_iban")
+
+
+def plain(children: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(children, max_size=4) | st.dictionaries(st.text(max_size=8), children, max_size=4)
+
+
+def poisoned(children: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return plain(children) | st.dictionaries(st.sampled_from(NAMES), st.just(SECRET), min_size=1, max_size=2)
+
+
+@given(st.recursive(st.none() | st.integers() | st.text(max_size=5), poisoned, max_leaves=20))
+def test_a_secret_is_found_at_any_depth(value: Any) -> None:
+    cleaned, removed = redact(value)
+    assert SECRET not in repr(cleaned)
+    assert (SECRET in repr(value)) == bool(removed)
+
+
+def test_what_has_nothing_to_hide_is_not_copied() -> None:
+    value = {"items": [{"name": "tea"}], "count": 1}
+    assert redact(value) == (value, [])
+    assert redact(value)[0] is value
