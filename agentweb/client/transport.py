@@ -85,6 +85,7 @@ class Transport:
         request = client.build_request(
             method, url, headers={**_HEADERS, **headers}, content=body, timeout=self._seconds
         )
+        request.headers.pop("Cookie", None)
         try:
             response = client.send(request, stream=True, follow_redirects=False, auth=None)
             try:
@@ -149,7 +150,8 @@ def _read(response: httpx.Response, max_bytes: int, deadline: float) -> bytes:
     if coding not in {"", "identity"}:
         raise ClientError(Code.RESPONSE_INVALID, "The site packed its answer although it was told not to.")
     received = bytearray()
-    for chunk in response.iter_raw():
+    # A transport of somebody's own may hand over the answer whole.
+    for chunk in [response.content] if response.is_stream_consumed else response.iter_raw():
         received += chunk
         if len(received) > max_bytes:
             raise ClientError(Code.RESPONSE_INVALID, f"The answer is larger than {max_bytes} bytes.")

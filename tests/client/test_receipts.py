@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from agentweb.client.agent import AgentClient
+from agentweb.client.keystore import KeyStore, SiteRecord
+from agentweb.client.spending import count
+from agentweb.wire.errors import ClientError
+from agentweb.wire.receipts import build_receipt, receipt_hash, sign_head
+from agentweb.wire.signing import SigningKey, jwk
+from tests.client.conftest import AGENT, PERSON
+from tests.client.site import MANIFEST, Reply, Seen, Site, error
+
+SITE_KEY = SigningKey.from_seed(hashlib.sha256(b"site").digest())
+LEAF, ROOT = "gr_" + "L" * 22, "gr_" + "R" * 22
+LIST, HEAD = "/agent-actions/receipts", "/agent-actions/receipts/head"
+
+
+class Log:
+    """The receipts of a test site, chained and served page by page."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.receipts: list[dict[str, Any]] = []
+        self.page_size = 2
+        site.manifest["keys"] = [jwk(SITE_KEY.public)]
+        site.manifest["endpoints"] = {"receipts": LIST}
+
+    def add(self, amount: int = 5_00, **changes: Any) -> dict[str, Any]:
+        seq = len(self.receipts) + 1
+        members: dict[str, Any] = {
+            "key": SITE_KEY,
+            "id": f"rc_{seq:022d}",
+            "kind": "charge",
+            "site": self.site.authority,
+            "seq": seq,
+            "prev": receipt_hash(self.receipts[-1]) if self.receipts else None,
+            "issued_at": 1_790_000_000 + seq,
+            "action": "buy",
+            "request": "rq_" + "Q" * 22,
+            "agent": AGENT.public,
+            "grant": LEAF,
+            "root": ROOT,
+            "item": "sku",
+            "amount": amount,
+            "currency": "USD",
+        }
+        self.receipts.append(build_receipt(**(members | changes)))
+        return self.receipts[-1]
+
+    def head(self, **changes: Any) -> dict[str, Any]:
+        last = self.receipts[-1] if self.receipts else None
+        members: dict[str, Any] = {
+            "key": SITE_KEY,
+            "site": self.site.authority,
+            "seq": last["seq"] if last else 0,
+            "hash": receipt_hash(last) if last else None,
+            "at": 1_790_000_100,
+        }
+        return sign_head(**(members | changes))
+
+    def page(self, seen: Seen) -> Reply:
+        after = int(parse_qs(seen.path.partition("?")[2])["after"][0])
+        later = [receipt for receipt in self.receipts if receipt["seq"] > after]
+        items = later[: self.page_size]
+        cursor = str(items[-1]["seq"]) if len(later) > len(items) else None
+        return Reply(value={"items": items, "next_cursor": cursor})
+
+    def serve(self) -> None:
+        self.site.scripts.pop(LIST, None)
+        self.site.scripts.pop(HEAD, None)
+        self.site.script(LIST, *[self.page] * 50)
+        self.site.script(HEAD, *[lambda seen: Reply(value=self.head())] * 5)
+
+
+@pytest.fixture
+def log(site: Site) -> Log:
+    log = Log(site)
+    log.serve()
+    return log
+
+
+def refusal(call: Callable[[], object]) -> tuple[str, str | None]:
+    with pytest.raises(ClientError) as caught:
+        call()
+    return caught.value.code, caught.value.extra.get("reason")
+
+
+# --- one receipt ---
+
+
+def test_receipt_is_verified_here_against_the_sites_keys(site: Site, client: AgentClient, log: Log) -> None:
+    receipt = log.add()
+    assert client.verify_receipt(site.url, receipt) is None
+    assert client.verify_receipt(site.url, receipt | {"amount": "0.01"}) == "signature"
+    assert client.verify_receipt(site.url, {}) == "malformed"
+    assert {seen.path for seen in site.seen} == {MANIFEST}
+
+
+def test_receipt_of_another_site_is_not_this_sites(site: Site, client: AgentClient, log: Log) -> None:
+    assert client.verify_receipt(site.url, log.add(site="other.example")) == "site"
+
+
+def test_new_key_of_the_site_is_looked_for(site: Site, client: AgentClient, log: Log) -> None:
+    client.discover_actions(site.url)
+    new = SigningKey.generate()
+    receipt = log.add(key=new)
+    assert client.verify_receipt(site.url, receipt) == "unknown_key"
+    site.manifest["keys"].append(jwk(new.public))
+    assert client.verify_receipt(site.url, receipt) is None
+
+
+# --- receipts in answers ---
+
+
+def test_receipts_in_an_answer_are_verified_and_counted_once(
+    site: Site, client: AgentClient, log: Log, grant: Callable[..., str], keystore: KeyStore
+) -> None:
+    held = grant("pay", spending=("USD", 10_00, 12_00))
+    site.action("pay", effect="spend", scope="pay", cost={"currency": "USD", "amount": 5})
+    receipt = log.add(5_00, grant=held, root=held)
+    forged = receipt | {"id": "rc_" + "F" * 22}
+    others = log.add(5_00, grant=held, root=held, site="other.example")
+    site.script("/api/pay", *[Reply(value={"a": [receipt, forged], "b": others, "again": receipt})] * 2)
+    assert client.call_action(site.url, "pay").receipts == (receipt,)
+    assert client.call_action(site.url, "pay").receipts == (receipt,)
+    assert keystore.site(site.authority).spent == {held: 5_00}
+
+
+def test_money_that_is_spent_is_not_promised_again(
+    site: Site, client: AgentClient, log: Log, grant: Callable[..., str]
+) -> None:
+    small = grant("pay", spending=("USD", 5_00, 9_00))
+    large = grant("pay", spending=("USD", 6_00, 60_00))
+    site.action("pay", effect="spend", scope="pay", cost={"currency": "USD", "amount": 5})
+    site.script("/api/pay", Reply(value={"receipt": log.add(5_00, grant=small, root=small)}))
+    assert client.call_action(site.url, "pay").grant == small
+    assert client.call_action(site.url, "pay").grant == large
+
+
+def test_counting_knows_charges_refunds_roots_and_what_was_counted(site: Site) -> None:
+    log = Log(site)
+    charge, other = log.add(5_00), log.add(2_00, grant=ROOT)
+    refund = log.add(1_00, kind="refund", refund_of=charge["id"])
+    record = count(SiteRecord(), [charge, charge])
+    assert (record.spent, record.counted, record.after) == (
+        {LEAF: 5_00, ROOT: 5_00},
+        {charge["id"]: 1},
+        0,
+    )
+    record = count(record, [charge, other, refund], after=3)
+    assert (record.spent, record.counted, record.after) == ({LEAF: 4_00, ROOT: 6_00}, {}, 3)
+    assert count(record, [charge, other, refund]) == record
+    assert count(record, [], after=1).after == 3
+
+
+# --- all receipts ---
+
+
+def test_all_receipts_are_read_page_by_page_and_signed_with_the_key_alone(
+    site: Site, client: AgentClient, log: Log, keystore: KeyStore, grant: Callable[..., str]
+) -> None:
+    grant("*")
+    for _ in range(5):
+        log.add()
+    assert client.receipts(site.url) == log.receipts
+    pages = [seen for seen in site.seen if seen.path.startswith(f"{LIST}?")]
+    assert [seen.path.partition("?")[2] for seen in pages] == [
+        "after=0&limit=100",
+        "after=2&limit=100",
+        "after=4&limit=100",
+    ]
+    for seen in pages:
+        assert site.signer_of(seen) == AGENT.public
+        assert "agent-grant" not in seen.headers
+    record = keystore.site(site.authority)
+    assert record.head is not None
+    assert (record.head["seq"], record.after, record.spent) == (5, 5, {LEAF: 25_00, ROOT: 25_00})
+
+
+def test_reading_again_counts_nothing_twice(
+    site: Site, client: AgentClient, log: Log, keystore: KeyStore
+) -> None:
+    log.add()
+    client.receipts(site.url)
+    log.add()
+    client.receipts(site.url)
+    client.receipts(site.url)
+    assert keystore.site(site.authority).spent == {LEAF: 10_00, ROOT: 10_00}
+
+
+def test_site_without_receipts_gives_an_empty_list(site: Site, client: AgentClient, log: Log) -> None:
+    assert client.receipts(site.url) == []
+
+
+def test_site_that_names_no_endpoint_has_none(site: Site, client: AgentClient) -> None:
+    assert refusal(lambda: client.receipts(site.url)) == ("not_found", None)
+    site.manifest["endpoints"] = {"receipts": "https://evil.example/receipts"}
+    assert refusal(lambda: client.receipts(site.url)) == ("not_found", None)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda page: [], "malformed"),
+        (lambda page: {"items": {}}, "malformed"),
+        (lambda page: {**page, "items": [{}]}, "malformed"),
+        (lambda page: {**page, "items": [page["items"][0] | {"item": "other"}]}, "signature"),
+        (lambda page: {**page, "items": page["items"][::-1]}, "order"),
+        (lambda page: {**page, "items": page["items"][:1] * 2}, "order"),
+        (lambda page: {**page, "next_cursor": 5}, "malformed"),
+        (lambda page: {**page, "next_cursor": "0"}, "malformed"),
+        (lambda page: {"items": [], "next_cursor": "9"}, "malformed"),
+    ],
+)
+def test_list_that_does_not_hold_is_refused(
+    site: Site, client: AgentClient, log: Log, spoil: Callable[[Any], Any], reason: str
+) -> None:
+    log.add()
+    log.add()
+    site.scripts[LIST].clear()
+    site.script(LIST, lambda seen: Reply(value=spoil(log.page(seen).value)))
+    assert refusal(lambda: client.receipts(site.url)) == ("response_invalid", reason)
+
+
+def test_receipt_of_another_site_in_the_list_is_refused(site: Site, client: AgentClient, log: Log) -> None:
+    log.add(site="other.example")
+    assert refusal(lambda: client.receipts(site.url)) == ("response_invalid", "site")
+
+
+@pytest.mark.parametrize(
+    ("head", "reason"),
+    [
+        (lambda log: {}, "malformed"),
+        (lambda log: log.head() | {"seq": 9}, "signature"),
+        (lambda log: log.head(key=PERSON), "unknown_key"),
+        (lambda log: log.head(site="other.example"), "site"),
+        (lambda log: log.head(seq=1, hash=receipt_hash(log.receipts[0])), "truncated"),
+        (lambda log: log.head(hash="sha256:" + "0" * 64), "head"),
+    ],
+)
+def test_head_that_does_not_fit_the_receipts_is_refused(
+    site: Site, client: AgentClient, log: Log, head: Callable[[Log], Any], reason: str, keystore: KeyStore
+) -> None:
+    log.add()
+    log.add()
+    site.scripts[HEAD].clear()
+    site.script(HEAD, Reply(value=head(log)))
+    assert refusal(lambda: client.receipts(site.url)) == ("response_invalid", reason)
+    assert keystore.site(site.authority).head is None
+
+
+def test_log_that_was_cut_since_shows(site: Site, client: AgentClient, log: Log) -> None:
+    log.add()
+    log.add()
+    client.receipts(site.url)
+    log.receipts.pop()
+    assert refusal(lambda: client.receipts(site.url)) == ("response_invalid", "truncated")
+
+
+def test_log_that_was_rewritten_since_shows(site: Site, client: AgentClient, log: Log) -> None:
+    log.add()
+    client.receipts(site.url)
+    log.receipts.clear()
+    log.add(amount=1)
+    assert refusal(lambda: client.receipts(site.url)) == ("response_invalid", "head")
+    log.add()
+    assert refusal(lambda: client.receipts(site.url)) == ("response_invalid", "head")
+
+
+def test_refusal_of_the_list_is_the_sites_error(site: Site, client: AgentClient, log: Log) -> None:
+    site.scripts[LIST].clear()
+    site.script(LIST, error(401, "grant_required"))
+    with pytest.raises(Exception, match="grant_required"):
+        client.receipts(site.url)
