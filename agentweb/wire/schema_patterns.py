@@ -29,6 +29,9 @@ from agentweb.wire.schema_regex import (
 PATTERN_SECONDS: Final = 0.25
 """What one search may take. Ordinary patterns take microseconds."""
 
+MAX_UNFOLDED: Final = 20_000
+"""The engine writes fixed counts out: ``((a{1000}){1000}){1000}`` would take all the memory there is."""
+
 QUICK_TEXT: Final = 500
 _WORD: Final = "[0-9A-Za-z_]"
 _ASSERTIONS: Final = {
@@ -47,6 +50,8 @@ class Pattern:
     def __init__(self, text: str) -> None:
         self.text = text
         self.node = parse(text)
+        if _unfolded(self.node) > MAX_UNFOLDED:
+            raise PatternError(f"its counts multiply to more than {MAX_UNFOLDED} characters")
         try:
             self._search = regex.compile(translate(self.node)).search
         except (regex.error, RecursionError, OverflowError) as error:
@@ -112,6 +117,21 @@ def is_one_of(chars: Chars, character: str) -> bool:
 def _range(codes: Range) -> str:
     first, last = codes
     return f"\\U{first:08x}" if first == last else f"\\U{first:08x}-\\U{last:08x}"
+
+
+def _unfolded(node: Node) -> int:
+    """The size of the expression with every fixed count written out."""
+    match node:
+        case Repeat():
+            return 1 + _unfolded(node.body) * max(node.least, 1)
+        case Group():
+            return 1 + _unfolded(node.body)
+        case Sequence():
+            return 1 + sum(_unfolded(each) for each in node.items)
+        case Choice():
+            return 1 + sum(_unfolded(each) for each in node.options)
+        case _:
+            return 1
 
 
 def _variable_repeats(node: Node) -> int:

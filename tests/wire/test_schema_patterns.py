@@ -97,6 +97,15 @@ def test_what_is_not_ecma_262_is_refused_when_the_schema_is_compiled(pattern):
         compile_schema({"patternProperties": {pattern: True}})
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    ["((a{1000}){1000}){1000}", "a{999999999}", "((((a?){99}){99}){99}){99}", "(?:ab{0,9}){20000,}"],
+)
+def test_a_pattern_too_large_to_compile_is_refused_before_the_engine_sees_it(pattern):
+    with pytest.raises(PatternError):
+        compile_pattern(pattern)
+
+
 SLOW = r"^(?:(a|a)+b?)+$"
 
 
