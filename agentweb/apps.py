@@ -28,6 +28,4 @@ class AgentwebConfig(AppConfig):
             lines = (
                 f"{found.obj}: ({found.id}) {found.message}\n    HINT: {found.hint}" for found in dangerous
             )
-            raise ImproperlyConfigured(
-                "What agents may do here is declared wrongly:\n\n" + "\n".join(lines)
-            )
+            raise ImproperlyConfigured("What agents may do here is declared wrongly:\n\n" + "\n".join(lines))

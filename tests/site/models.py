@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import Q
 
@@ -11,7 +13,9 @@ class Stock(models.Model):
     left = models.IntegerField()
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=Q(left__gte=0), name="testsite_stock_not_negative")]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(left__gte=0), name="testsite_stock_not_negative")
+        ]
 
     def __str__(self) -> str:
         return self.name
