@@ -20,7 +20,7 @@ from agentweb.client.manifest import Manifest, ManifestAction
 from agentweb.client.patience import Patience
 from agentweb.client.pending import PendingCall, PendingCalls
 from agentweb.client.receipts import read_all, read_head
-from agentweb.client.spending import check_head, count, receipts_in
+from agentweb.client.spending import believe, check_head, count, receipts_in
 from agentweb.client.transport import Transport
 from agentweb.wire import clock as wire_clock
 from agentweb.wire.errors import ClientError, Code
@@ -287,6 +287,9 @@ class AgentClient:
                 named = error.extra.get("grant")
                 ended = named if named in {grant.id for grant in chain} else chain[-1].id
                 self.keystore.end_grant(str(ended), error.code)
+            if chain is not None and error.code == Code.MANDATE_EXCEEDED:
+                leaf, told = chain[-1], error
+                self.keystore.change_site(manifest.site, lambda record: believe(record, leaf, told))
             if error.code in _MANIFEST_IS_OLD:
                 self._discovery.forget(manifest.url)
             raise

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from agentweb.client.keystore import SiteRecord
-from agentweb.wire.errors import ClientError, Code
+from agentweb.wire.errors import AgentError, ClientError, Code, MoneyError
+from agentweb.wire.grants import GrantDocument
 from agentweb.wire.money import parse_amount
 from agentweb.wire.receipts import RECEIPT_LABEL, receipt_hash, verify_receipt
 from agentweb.wire.strict_json import Json
@@ -48,6 +50,20 @@ def count(
         spent=spent,
         counted={name: seq for name, seq in counted.items() if seq > last},
     )
+
+
+def believe(record: SiteRecord, grant: GrantDocument, error: AgentError) -> SiteRecord:
+    """The record after ``mandate_exceeded``: at least as much is spent as the site says is no longer left."""
+    left, mandate = error.extra.get("remaining"), grant.mandate
+    if mandate is None or error.extra.get("limit") != "total" or not isinstance(left, str):
+        return record
+    try:
+        # "0.00" is no amount, and means that nothing is left.
+        rest = parse_amount(left, mandate.currency) if left.strip("0.") else 0
+    except MoneyError:
+        return record
+    known = record.spent.get(grant.id, 0)
+    return replace(record, spent={**record.spent, grant.id: max(known, mandate.total - rest)})
 
 
 def check_head(

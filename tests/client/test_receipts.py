@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from agentweb.client.agent import AgentClient
+from agentweb.client.errors import SiteError
 from agentweb.client.keystore import KeyStore, SiteRecord
 from agentweb.client.spending import count
 from agentweb.wire.errors import ClientError
@@ -143,6 +144,30 @@ def test_money_that_is_spent_is_not_promised_again(
     assert client.call_action(site.url, "pay").grant == large
 
 
+@pytest.mark.parametrize(
+    ("members", "next_grant"),
+    [
+        ({"limit": "total", "remaining": "4.99"}, "large"),
+        ({"limit": "total", "remaining": "0.00"}, "large"),
+        ({"limit": "total", "remaining": "5.00"}, "small"),
+        ({"limit": "total", "remaining": "lots"}, "small"),
+        ({"limit": "total", "remaining": 0}, "small"),
+        ({"limit": "per_tx", "remaining": "0.00"}, "small"),
+        ({}, "small"),
+    ],
+)
+def test_site_that_says_what_is_left_is_believed(
+    site: Site, client: AgentClient, grant: Callable[..., str], members: dict[str, Any], next_grant: str
+) -> None:
+    small = grant("pay", spending=("USD", 5_00, 9_00))
+    large = grant("pay", spending=("USD", 6_00, 60_00))
+    site.action("pay", effect="spend", scope="pay", cost={"currency": "USD", "amount": 5})
+    site.script("/api/pay", error(403, "mandate_exceeded", currency="USD", **members))
+    with pytest.raises(SiteError):
+        client.call_action(site.url, "pay")
+    assert client.call_action(site.url, "pay").grant == {"small": small, "large": large}[next_grant]
+
+
 def test_counting_knows_charges_refunds_roots_and_what_was_counted(site: Site) -> None:
     log = Log(site)
     charge, other = log.add(5_00), log.add(2_00, grant=ROOT)
@@ -276,5 +301,6 @@ def test_log_that_was_rewritten_since_shows(site: Site, client: AgentClient, log
 def test_refusal_of_the_list_is_the_sites_error(site: Site, client: AgentClient, log: Log) -> None:
     site.scripts[LIST].clear()
     site.script(LIST, error(401, "grant_required"))
-    with pytest.raises(Exception, match="grant_required"):
+    with pytest.raises(SiteError) as caught:
         client.receipts(site.url)
+    assert caught.value.code == "grant_required"

@@ -1,0 +1,163 @@
+"""The client against the package's own site: both ends of the wire agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.core.wsgi import get_wsgi_application
+
+from agentweb.access import grants, site_keys
+from agentweb.agent_actions import published
+from agentweb.client.agent import AgentClient
+from agentweb.client.errors import SiteError
+from agentweb.client.keystore import KeyStore
+from agentweb.testing import clock, mandate
+from agentweb.wire.errors import AgentError
+from tests.site.models import Note
+
+pytestmark = pytest.mark.django_db
+ORIGIN = "https://shop.example"
+
+
+class Lossy(httpx.BaseTransport):
+    """Hands requests to the site in this process; loses the answers of the next ``lose`` requests."""
+
+    def __init__(self) -> None:
+        self.site = httpx.WSGITransport(get_wsgi_application())
+        self.lose = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = self.site.handle_request(request)
+        response.read()
+        if self.lose:
+            self.lose -= 1
+            raise httpx.ReadError("The connection was lost.")
+        return response
+
+
+@pytest.fixture
+def network() -> Lossy:
+    return Lossy()
+
+
+@pytest.fixture
+def agent(tmp_path: Path, network: Lossy) -> Iterator[AgentClient]:
+    site_keys.ensure_active_key()
+    published.forget()  # keys of another test
+    with clock() as time, httpx.Client(transport=network) as http:
+        yield AgentClient(
+            KeyStore(tmp_path / "agent.json"),
+            http=http,
+            allow_hosts=["shop.example"],
+            attempts=2,
+            sleep=time.forward,
+        )
+
+
+def issue(agent: AgentClient, *scopes: str, spending: str | None = None, **members: Any) -> str:
+    chain = grants.issue(
+        subject=agent.keystore.key.public,
+        scopes=scopes,
+        expires_in=3_600,
+        site="shop.example",
+        mandate=mandate(spending) if spending else None,
+        **members,
+    )
+    return agent.add_grant([grant.document for grant in chain]).id
+
+
+def refusal(agent: AgentClient, name: str, value: object) -> AgentError:
+    with pytest.raises(AgentError) as caught:
+        agent.call_action(ORIGIN, name, value)
+    return caught.value
+
+
+def test_read_without_a_grant(agent: AgentClient) -> None:
+    assert agent.call_action(ORIGIN, "echo", {"text": "a b&c=é+%2F"}).value == {"text": "a b&c=é+%2F"}
+
+
+def test_write_under_a_grant(agent: AgentClient) -> None:
+    held = issue(agent, "notes:*")
+    result = agent.call_action(ORIGIN, "write_note", {"text": "hello"})
+    assert (result.grant, result.replayed) == (held, False)
+    assert Note.objects.get().text == "hello"
+
+
+def test_lost_answer_acts_once(agent: AgentClient, network: Lossy) -> None:
+    issue(agent, "notes:*")
+    agent.discover_actions(ORIGIN)
+    network.lose = 1
+    assert agent.call_action(ORIGIN, "write_note", {"text": "hello"}).replayed is True
+    network.lose = 2
+    assert refusal(agent, "write_note", {"text": "again"}).code == "site_unreachable"
+    assert agent.call_action(ORIGIN, "write_note", {"text": "again"}).replayed is True
+    assert Note.objects.count() == 2
+    assert agent.pending() == []
+
+
+def test_what_the_client_finds_invalid_the_site_never_sees(agent: AgentClient) -> None:
+    issue(agent, "notes:*")
+    problems = refusal(agent, "write_note", {"text": 5, "more": 1}).problems
+    assert problems is not None
+    assert [(problem["pointer"], problem["code"]) for problem in problems] == [
+        ("/more", "unknown_field"),
+        ("/text", "type"),
+    ]
+    assert not Note.objects.exists()
+
+
+def test_error_of_the_action_comes_back_whole_and_settles(agent: AgentClient) -> None:
+    issue(agent, "notes:*")
+    error = refusal(agent, "write_and_refuse", {"text": "x"})
+    assert isinstance(error, SiteError)
+    assert (error.code, error.status, error.field, error.extra["left"]) == ("out_of_stock", 409, "text", 3)
+    assert error.request_id is not None
+    assert agent.pending() == []
+
+
+def test_crash_of_the_action_leaves_the_intent_open(agent: AgentClient) -> None:
+    issue(agent, "notes:*")
+    assert refusal(agent, "write_and_crash", {"text": "x"}).code == "handler_error"
+    assert len(agent.pending()) == 1
+
+
+def test_money_from_the_mandate_to_the_receipts(agent: AgentClient) -> None:
+    held = issue(agent, "shop:pay", spending="USD:50.00/60.00")
+    result = agent.call_action(ORIGIN, "pay", {"item": "tea", "price": Decimal("19.90")})
+    (receipt,) = agent.receipts(ORIGIN)
+    assert isinstance(result.value, dict)
+    assert (receipt["id"], receipt["amount"], receipt["grant"]) == (result.value["receipt"], "19.90", held)
+    assert agent.verify_receipt(ORIGIN, receipt) is None
+    assert agent.keystore.site("shop.example").spent == {held: 19_90}
+    # 40.10 is left, and the client knows.
+    assert refusal(agent, "pay", {"item": "tea", "price": Decimal("40.11")}).code == "grant_required"
+    agent.call_action(ORIGIN, "pay", {"item": "tea", "price": Decimal("40.10")})
+    assert [each["amount"] for each in agent.receipts(ORIGIN)] == ["19.90", "40.10"]
+
+
+def test_site_tells_what_is_left_when_the_client_does_not_know(agent: AgentClient) -> None:
+    held = issue(agent, "shop:pay", spending="USD:50.00/60.00")
+    for _ in range(2):
+        agent.call_action(ORIGIN, "pay", {"item": "tea", "price": 25})
+    error = refusal(agent, "pay", {"item": "tea", "price": 25})
+    assert (error.code, error.extra["remaining"]) == ("mandate_exceeded", "10.00")
+    assert agent.keystore.site("shop.example").spent == {held: 50_00}
+    assert refusal(agent, "pay", {"item": "tea", "price": 25}).code == "grant_required"
+
+
+def test_revoked_grant_is_not_used_again(agent: AgentClient) -> None:
+    held = issue(agent, "notes:*")
+    grants.revoke(held)
+    assert refusal(agent, "write_note", {"text": "x"}).code == "grant_revoked"
+    assert refusal(agent, "write_note", {"text": "x"}).code == "grant_required"
+
+
+def test_one_time_grant_is_used_once(agent: AgentClient) -> None:
+    issue(agent, "notes:*", one_time=True)
+    agent.call_action(ORIGIN, "write_note", {"text": "x"})
+    assert refusal(agent, "write_note", {"text": "y"}).code == "grant_required"
