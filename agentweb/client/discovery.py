@@ -18,6 +18,8 @@ from agentweb.wire.http_signature import authority_of
 from agentweb.wire.strict_json import loads
 
 MAX_BYTES: Final = 1_048_576
+MAX_KEPT: Final = 128
+"""Manifests kept in memory; the one read longest ago goes first."""
 DEFAULT_AGE: Final = 60
 LONGEST_AGE: Final = 3_600
 """Seconds for which a manifest is used without asking again, whatever its site says."""
@@ -74,7 +76,10 @@ class Discovery:
                 raise refused
             entry = _Entry(_read(answer, where), answer.headers.get("etag"), fresh_until)
         with self._lock:
+            self._entries.pop((where, reader), None)
             self._entries[where, reader] = entry
+            if len(self._entries) > MAX_KEPT:
+                del self._entries[next(iter(self._entries))]
         return entry.manifest
 
     def keeps(self, url: str) -> bool:

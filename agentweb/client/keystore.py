@@ -80,7 +80,8 @@ class KeyStore:
         self._mark: tuple[int, int, int] | None = None
         if not self.path.exists():
             self._create(State(key or SigningKey.generate()))
-        if key is not None and key.public != self.key.public:
+        held = self.key  # read now: a store that cannot be used is said at once
+        if key is not None and key.public != held.public:
             raise KeyStoreError("keystore_invalid", f"{self.path} holds another key; use another file.")
 
     @property
@@ -104,8 +105,6 @@ class KeyStore:
 
     def site(self, site: str) -> SiteRecord:
         return self.state.sites.get(site, SiteRecord())
-
-    # --- changes ---
 
     def add_grant(self, grant: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> GrantDocument:
         """Keep a grant: the text of an ``Agent-Grant`` header, one document, or a chain of them, root first.
@@ -141,8 +140,6 @@ class KeyStore:
             return replace(state, sites={**state.sites, site: change(state.sites.get(site, SiteRecord()))})
 
         self._change(apply)
-
-    # --- the file ---
 
     def _change(self, change: Callable[[State], State]) -> None:
         with self._lock, locked(self.path):

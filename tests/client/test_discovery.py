@@ -228,6 +228,21 @@ def test_calls_use_a_manifest_while_it_is_fresh(
     assert len(site.calls(MANIFEST)) == (2 if seconds else 3)
 
 
+def test_manifests_in_memory_are_bounded(
+    site: Site, client: AgentClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentweb.client.discovery.MAX_KEPT", 1)
+    site.action("ping", effect="read", method="GET")
+    other = site.url.replace("127.0.0.1", "localhost")
+    client.call_action(site.url, "ping")
+    site.manifest["site"] = other.partition("://")[2]
+    client.call_action(other, "ping")
+    client.call_action(other, "ping")
+    site.manifest["site"] = site.authority
+    client.call_action(site.url, "ping")
+    assert len(site.calls(MANIFEST)) == 3
+
+
 def test_discovering_always_asks_the_site(site: Site, client: AgentClient) -> None:
     client.discover_actions(site.url)
     client.discover_actions(site.url)

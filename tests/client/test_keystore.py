@@ -60,7 +60,7 @@ def test_store_that_others_can_use_is_refused(tmp_path: Path, mode: int) -> None
     path = tmp_path / "agent.json"
     KeyStore(path)
     path.chmod(mode)
-    assert code_of(lambda: KeyStore(path).key) == "keystore_unsafe"
+    assert code_of(lambda: KeyStore(path)) == "keystore_unsafe"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
@@ -68,7 +68,7 @@ def test_store_of_another_user_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "agent.json"
     KeyStore(path)
     os.chown(path, 12_345, -1)
-    assert code_of(lambda: KeyStore(path).key) == "keystore_unsafe"
+    assert code_of(lambda: KeyStore(path)) == "keystore_unsafe"
 
 
 def test_folder_in_place_of_the_store_is_refused(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_folder_in_place_of_the_store_is_refused(tmp_path: Path) -> None:
     store.path.unlink()
     store.path.mkdir(mode=0o700)
     with pytest.raises((KeyStoreError, IsADirectoryError)):
-        KeyStore(store.path).key  # noqa: B018
+        KeyStore(store.path)
 
 
 def test_store_keeps_its_key(tmp_path: Path) -> None:
@@ -127,9 +127,14 @@ def test_store_that_cannot_be_read_is_refused_and_left_as_it_is(tmp_path: Path, 
     path = tmp_path / "agent.json"
     path.write_bytes(content)
     path.chmod(0o600)
-    assert code_of(lambda: KeyStore(path).key) == "keystore_invalid"
-    assert code_of(lambda: KeyStore(path).end_grant("gr_x", "x")) == "keystore_invalid"
+    assert code_of(lambda: KeyStore(path)) == "keystore_invalid"
     assert path.read_bytes() == content
+
+
+def test_store_that_was_spoiled_later_is_not_overwritten(keystore: KeyStore) -> None:
+    keystore.path.write_bytes(b"spoiled")
+    assert code_of(lambda: keystore.end_grant("gr_x", "x")) == "keystore_invalid"
+    assert keystore.path.read_bytes() == b"spoiled"
 
 
 def test_stored_grant_that_was_tampered_with_is_refused(keystore: KeyStore) -> None:
