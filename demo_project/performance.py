@@ -32,8 +32,9 @@ def tell(narrator: Narrator, *, database: Path | None, fresh: bool, port: int) -
             with narrator.working("Opening the site"):
                 site = open_site.enter_context(running(environment, port=port, log=log))
             narrator.says("", f"It answers at {site.origin}.")
+            folder = Path(open_site.enter_context(tempfile.TemporaryDirectory(prefix="agent-")))
             try:
-                Story(site.origin, narrator).play()
+                Story(site.origin, narrator, folder).play()
             except UnexpectedError as error:
                 narrator.failed(error)
                 raise FailedError(

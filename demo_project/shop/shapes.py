@@ -33,17 +33,15 @@ class Search:
     query: Annotated[
         str, {"minLength": 1, "maxLength": 100, "description": "Words to look for, such as 'printer paper'."}
     ]
-    category: (
-        Annotated[str, {"minLength": 1, "maxLength": 40, "description": "Only this category."}] | None
-    ) = None
-    currency: Annotated[Currency, {"description": "Only products priced in this currency."}] | None = None
-    max_price: (
-        Annotated[
-            Decimal,
-            {"exclusiveMinimum": 0, "description": "At most this, in currency; without currency in USD."},
-        ]
-        | None
-    ) = None
+    # The extras stand around the whole union: Python 3.11 cannot make a union of what has a dict in it.
+    category: Annotated[
+        str | None, {"minLength": 1, "maxLength": 40, "description": "Only this category."}
+    ] = None
+    currency: Annotated[Currency | None, {"description": "Only products priced in this currency."}] = None
+    max_price: Annotated[
+        Decimal | None,
+        {"exclusiveMinimum": 0, "description": "At most this, in currency; without currency in USD."},
+    ] = None
     limit: Annotated[int, {"minimum": 1, "maximum": 50, "description": "How many products to answer."}] = 10
 
 
@@ -76,7 +74,9 @@ class Purchase:
 
 @dataclass(frozen=True, slots=True)
 class OrderQuery:
-    order_id: OrderId | None = None
+    order_id: Annotated[
+        str | None, {"minLength": 1, "maxLength": 25, "description": "One order; left out, the newest."}
+    ] = None
     limit: Annotated[int, {"minimum": 1, "maximum": 50, "description": "How many orders, newest first."}] = 10
 
 
@@ -89,7 +89,7 @@ class OrderChoice:
 class Letter:
     topic: Literal["order", "product", "delivery", "other"]
     text: Annotated[str, {"minLength": 1, "maxLength": 2000}]
-    reply_to: Annotated[str, {"format": "email", "maxLength": 254}] | None = None
+    reply_to: Annotated[str | None, {"format": "email", "maxLength": 254}] = None
 
 
 @dataclass(frozen=True, slots=True)
