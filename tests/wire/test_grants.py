@@ -433,6 +433,7 @@ JCS = canonicalize([vector()])
         packed(JCS.replace(b'"delegate":1,', b'"delegate":1.0,')),
         packed(JCS.replace(b"1790000000", b"1.79e9")),
         packed(JCS.replace(b"1790000000", b"NaN")),
+        packed(JCS.replace(b"1790000000", b"9007199254740993")),
         packed(JCS.replace(b"cart:*", b"cart:\xff")),
         packed(json.dumps([vector()], separators=(",", ":"))),
     ],
