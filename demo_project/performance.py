@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from django.conf import settings
+from django.db import DatabaseError
 
 from demo_project import staging
 from demo_project.running import SiteFailedError, running
@@ -106,6 +107,10 @@ def _failures_told(log: IO[bytes] | None) -> Iterator[None]:
     """Whatever keeps the site from running becomes FailedError, with the end of the site's log."""
     try:
         yield
+    except DatabaseError as error:
+        raise FailedError(
+            f"The database cannot be used as it is: {error}. Perhaps it is of an earlier version; try --fresh."
+        ) from error
     except (StagingError, SiteFailedError, FailedError) as error:
         raise FailedError("\n".join([str(error), *_end_of(log)])) from error
 

@@ -6,11 +6,12 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -215,3 +216,13 @@ def test_fresh_deletes_only_databases_of_the_demo(tmp_path: Path, content: bytes
     assert "is not deleted" in done.stderr
     assert "Traceback" not in done.stderr
     assert precious.is_dir() if content is None else precious.read_bytes() == content
+
+
+def test_a_database_of_an_earlier_version_is_said_clearly(tmp_path: Path) -> None:
+    database = tmp_path / "old.sqlite3"
+    with closing(sqlite3.connect(database)) as old:
+        old.execute("CREATE TABLE shop_product (slug)")
+    done = tell("--database", database, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "--fresh" in done.stderr
+    assert "Traceback" not in done.stderr
