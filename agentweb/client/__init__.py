@@ -1,0 +1,39 @@
+"""An agent's side, without Django: keys, grants, and calls to the actions of other sites.
+
+::
+
+    agent = AgentClient(KeyStore("agent-keys.json"))
+    agent.add_grant(header)                                  # from a person or a site's staff
+    agent.call_action("https://shop.example", "add_to_cart", {"product_id": "tea", "quantity": 2}).value
+
+The names are loaded when first used, so that a room which needs one module of the client loads no other.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentweb.client.agent import ActionResult, AgentClient
+    from agentweb.client.errors import SiteError
+    from agentweb.client.keystore import KeyStore
+    from agentweb.client.manifest import Manifest
+
+__all__ = ["ActionResult", "AgentClient", "KeyStore", "Manifest", "SiteError"]
+
+_HOMES = {
+    "ActionResult": "agentweb.client.agent",
+    "AgentClient": "agentweb.client.agent",
+    "KeyStore": "agentweb.client.keystore",
+    "Manifest": "agentweb.client.manifest",
+    "SiteError": "agentweb.client.errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    word = globals()[name] = getattr(import_module(home), name)
+    return word

@@ -83,6 +83,11 @@ class AgentClient:
         self._discovery = Discovery(self._transport, clock=clock, patience=self._patience)
         self._pending = PendingCalls(keystore.path.with_name(keystore.path.name + ".pending"))
 
+    @property
+    def public_key(self) -> str:
+        """The agent's public key, ``ed25519:…``: what a person or a site's staff issue a grant to."""
+        return self.keystore.key.public
+
     def add_grant(self, grant: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> GrantDocument:
         """Keep a grant: the text of an ``Agent-Grant`` header, a document, or a chain of them. Returns the leaf."""
         return self.keystore.add_grant(grant)
