@@ -63,7 +63,7 @@ def _checked(call: Call, entry: audit.Audit) -> Outcome:
     try:
         authorization.authorize(call.caller, action=action.name, effect=action.effect, scope=action.scope)
         if action.rate is not None:
-            limits.take(f"action:{action.name}:{_payer(call)}", action.rate)
+            limits.take(f"action:{action.name}:{_rate_key(call)}", action.rate)
         value = call.read_input()
         action.input.check(value)
         entry.input_digest, fingerprint = _digests(call, value)
@@ -96,8 +96,9 @@ def _checked(call: Call, entry: audit.Audit) -> Outcome:
     return _act(call, entry, value, lease=claimed)
 
 
-def _payer(call: Call) -> str:
-    return call.caller.subject or call.caller.address
+def _rate_key(call: Call) -> str:
+    """Whose rate it is: the holder of the first grant, so that handing a grant on makes no new one; else the address."""
+    return call.caller.rate_key or limits.address_key(call.caller.address)
 
 
 def _key(call: Call) -> str | None:
