@@ -67,13 +67,15 @@ def remove(path: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    if path.is_file() and path.stat().st_size == 0:
-        return True
+    """Whether it is a database with the shop's products, or one that holds nothing yet."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as opened:
-            return bool(opened.execute("SELECT 1 FROM sqlite_master WHERE name = 'shop_product'").fetchone())
+            tables = {
+                name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            }
     except sqlite3.Error:
         return False
+    return not tables or "shop_product" in tables
 
 
 def migrate() -> None:

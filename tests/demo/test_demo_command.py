@@ -218,6 +218,14 @@ def test_fresh_deletes_only_databases_of_the_demo(tmp_path: Path, content: bytes
     assert precious.is_dir() if content is None else precious.read_bytes() == content
 
 
+def test_fresh_begins_with_a_database_that_holds_nothing_yet(tmp_path: Path) -> None:
+    database = tmp_path / "empty.sqlite3"
+    with closing(sqlite3.connect(database)) as empty:
+        empty.execute("PRAGMA journal_mode=WAL")
+    done = tell("--fresh", "--database", database, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_database_of_an_earlier_version_is_said_clearly(tmp_path: Path) -> None:
     database = tmp_path / "old.sqlite3"
     with closing(sqlite3.connect(database)) as old:
