@@ -26,7 +26,7 @@ from agentweb.catalog.schema_shapes import types_of
 from agentweb.catalog.type_constraints import ConstraintError, constrained
 from agentweb.catalog.type_scalars import Convert, NotJson, as_json, scalar_schema
 from agentweb.wire.schema import compile_schema
-from agentweb.wire.schema_equality import key_of
+from agentweb.wire.schema.equality import key_of
 
 _LISTS: Final = (list, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable)
 _SETS: Final = (set, abc.Set, abc.MutableSet)

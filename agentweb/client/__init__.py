@@ -3,7 +3,7 @@
 ::
 
     agent = AgentClient(KeyStore("agent-keys.json"))
-    agent.add_grant(header)                                  # from a person or a site's staff
+    agent.add_grant(header)  # from a person or a site's staff
     agent.call_action("https://shop.example", "add_to_cart", {"product_id": "tea", "quantity": 2}).value
 
 The names are loaded when first used, so that a room which needs one module of the client loads no other.

@@ -29,7 +29,7 @@ from agentweb.invoke.calls import Call, Outcome
 from agentweb.invoke.context import Context
 from agentweb.ledger import charges, receipts
 from agentweb.signals import action_invoked, receipt_issued
-from agentweb.wire import canonical
+from agentweb.wire import canonical, strict_json
 from agentweb.wire.errors import AgentError, Code, ConflictError, RequestError, ServerError
 from agentweb.wire.money import parse_amount
 from agentweb.wire.signing import SigningKey
@@ -97,7 +97,7 @@ def _checked(call: Call, entry: audit.Audit) -> Outcome:
 
 
 def _rate_key(call: Call) -> str:
-    """Whose rate it is: the holder of the first grant, so that handing a grant on makes no new one; else the address."""
+    """The holder of the first grant, so that handing a grant on makes no new rate; else the address."""
     return call.caller.rate_key or limits.address_key(call.caller.address)
 
 
@@ -207,6 +207,7 @@ def _after_checks(call: Call, value: Json, till: charges.Till | None) -> bytes:
     except AgentError as error:
         if error.status >= 500:
             raise
+        error.extra = results.plain(error.extra)
         raise _HandlerRefusal(error) from error
     return _encoded(call, returned)
 
@@ -265,7 +266,7 @@ def _ceiling(action: Action, value: Json) -> charges.Ceiling | None:
 def _replay(stored: idempotency.Stored) -> Outcome:
     if stored.status < 400:
         return Outcome(body=stored.body.encode(), status=stored.status, replayed=True)
-    kept: dict[str, Any] = json.loads(stored.body)
+    kept: dict[str, Any] = json.loads(stored.body, parse_float=Decimal)
     error = AgentError(
         kept.pop("code"),
         kept.pop("message"),
@@ -280,7 +281,7 @@ def _replay(stored: idempotency.Stored) -> Outcome:
 
 
 def _error_text(error: AgentError, call: Call) -> str:
-    return json.dumps(error.as_dict(call.request_id), default=str)
+    return strict_json.dumps(error.as_dict(call.request_id)).decode()
 
 
 def _failure(call: Call, error: Exception) -> AgentError:

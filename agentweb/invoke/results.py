@@ -30,10 +30,8 @@ class ResultError(ValueError):
 def encode(value: Any, action: str) -> bytes:
     """The body for ``value``; raises ResultError."""
     try:
-        plain = _plain(value)
-        strict_json.check_value(plain)
-        plain, removed = redact(plain)
-        body = strict_json.dumps(plain)
+        checked, removed = redact(plain(value))
+        body = strict_json.dumps(checked)
     except (ValueError, RecursionError) as error:
         raise ResultError(f"The result of {action} is not plain JSON: {error}") from error
     if removed:
@@ -48,6 +46,13 @@ def encode(value: Any, action: str) -> bytes:
             f"The result of {action} has {len(body)} bytes; AGENTWEB['MAX_RESULT_BYTES'] is {limit}."
         )
     return body
+
+
+def plain(value: Any) -> Any:
+    """The value as plain JSON; raises ResultError or, for what JSON cannot hold, ValueError."""
+    converted = _plain(value)
+    strict_json.check_value(converted)
+    return converted
 
 
 def _plain(value: Any) -> Any:

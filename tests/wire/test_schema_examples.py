@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from agentweb.wire.schema import NO_EXAMPLE, compile_schema, example_from
-from agentweb.wire.schema_formats import SAMPLES
+from agentweb.wire.schema.formats import SAMPLES
 from tests.vectors_dir import VECTORS
 from tests.wire.test_schema_oracle import DEFINITIONS, SCHEMAS, with_definitions
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentweb.wire.schema import compile_schema
-from agentweb.wire.schema_formats import FORMATS
+from agentweb.wire.schema.formats import FORMATS
 
 
 @pytest.mark.parametrize(

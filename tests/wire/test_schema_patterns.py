@@ -5,10 +5,10 @@ import time
 import pytest
 
 from agentweb.wire.schema import SchemaError, compile_schema
-from agentweb.wire.schema_pattern_samples import sample
-from agentweb.wire.schema_pattern_shapes import shape_problem
-from agentweb.wire.schema_patterns import compile_pattern
-from agentweb.wire.schema_regex import PatternError, parse
+from agentweb.wire.schema.pattern_samples import sample
+from agentweb.wire.schema.pattern_shapes import shape_problem
+from agentweb.wire.schema.patterns import compile_pattern
+from agentweb.wire.schema.regex import PatternError, parse
 
 
 def fits(pattern, text):

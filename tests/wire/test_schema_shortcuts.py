@@ -8,12 +8,11 @@ from decimal import Decimal
 import pytest
 from jsonschema import Draft202012Validator
 
-from agentweb.wire import schema_rust
-from agentweb.wire.schema import CompiledSchema, compile_schema
-from agentweb.wire.schema_fast import compile_fast
-from agentweb.wire.schema_guard import Survey, survey
-from agentweb.wire.schema_loading import copy_schema, load
-from agentweb.wire.schema_rust import compile_rust
+from agentweb.wire.schema import CompiledSchema, compile_schema, rust
+from agentweb.wire.schema.fast import compile_fast
+from agentweb.wire.schema.guard import Survey, survey
+from agentweb.wire.schema.loading import copy_schema, load
+from agentweb.wire.schema.rust import compile_rust
 
 FLAT = {
     "type": "object",
@@ -101,7 +100,7 @@ def test_half_a_surrogate_pair_is_left_to_the_validator():
 
 
 def test_all_works_the_same_without_the_accelerator(monkeypatch):
-    monkeypatch.setattr(schema_rust, "jsonschema_rs", None)
+    monkeypatch.setattr(rust, "jsonschema_rs", None)
     compiled = CompiledSchema(copy_schema(FLAT))
     assert compiled.problems(ORDER) == ([], False)
     bad = {"quantity": 0, "x": 1}
@@ -173,7 +172,7 @@ def share_of(call, bare):
 @pytest.mark.parametrize("with_rust", [False, True])
 def test_a_valid_flat_object_costs_a_fraction_of_a_bare_validator(with_rust, monkeypatch):
     if not with_rust:
-        monkeypatch.setattr(schema_rust, "jsonschema_rs", None)
+        monkeypatch.setattr(rust, "jsonschema_rs", None)
     bare = Draft202012Validator(FLAT)
     compiled = CompiledSchema(copy_schema(FLAT))
     assert share_of(lambda: compiled.problems(ORDER), lambda: bare.is_valid(ORDER)) <= 0.5

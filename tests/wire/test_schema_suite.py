@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from agentweb.wire.schema import SchemaError, compile_schema
-from agentweb.wire.schema_formats import FORMATS
-from agentweb.wire.schema_loading import DIALECT
+from agentweb.wire.schema.formats import FORMATS
+from agentweb.wire.schema.loading import DIALECT
 from tests.vectors_dir import VECTORS
 
 SUITE = VECTORS / "json-schema-2020-12" / "tests"

@@ -11,9 +11,9 @@ from enum import Enum, auto
 from types import NoneType
 from typing import Any, Final
 
-from agentweb.wire.schema_failures import Path
-from agentweb.wire.schema_numbers import is_extreme
-from agentweb.wire.schema_problems import Problem, make_problem
+from agentweb.wire.schema.failures import Path
+from agentweb.wire.schema.numbers import is_extreme
+from agentweb.wire.schema.problems import Problem, make_problem
 
 MAX_DEPTH: Final = 64
 MAX_NODES: Final = 100_000

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from jsonschema import ValidationError
 
-from agentweb.wire.schema_failures import Failure, Path
-from agentweb.wire.schema_formats import SAMPLES
+from agentweb.wire.schema.failures import Failure, Path
+from agentweb.wire.schema.formats import SAMPLES
 
 _MAX_LISTED: Final = 50
 _MAX_SHOWN: Final = 200

@@ -12,8 +12,8 @@ from typing import Any
 
 from jsonschema import ValidationError
 
-from agentweb.wire.schema_equality import key_of
-from agentweb.wire.schema_failures import Failure, Path
+from agentweb.wire.schema.equality import key_of
+from agentweb.wire.schema.failures import Failure, Path
 
 Located = tuple[Path, ValidationError, int | None]
 """Where, what, and the position of the branch it was measured against."""

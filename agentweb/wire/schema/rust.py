@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from agentweb.wire.schema_formats import FORMATS
-from agentweb.wire.schema_loading import LIST_OF_SCHEMAS, MAP_OF_SCHEMAS, ONE_SCHEMA, Loaded, subschemas
+from agentweb.wire.schema.formats import FORMATS
+from agentweb.wire.schema.loading import LIST_OF_SCHEMAS, MAP_OF_SCHEMAS, ONE_SCHEMA, Loaded, subschemas
 
 try:
     import jsonschema_rs

@@ -17,13 +17,13 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
-from agentweb.wire.schema_equality import Choices
-from agentweb.wire.schema_failures import Path
-from agentweb.wire.schema_numbers import normal
-from agentweb.wire.schema_pattern_shapes import shape_problem
-from agentweb.wire.schema_patterns import compile_pattern
-from agentweb.wire.schema_problems import Problem, make_problem, settle
-from agentweb.wire.schema_regex import PatternError
+from agentweb.wire.schema.equality import Choices
+from agentweb.wire.schema.failures import Path
+from agentweb.wire.schema.numbers import normal
+from agentweb.wire.schema.pattern_shapes import shape_problem
+from agentweb.wire.schema.patterns import compile_pattern
+from agentweb.wire.schema.problems import Problem, make_problem, settle
+from agentweb.wire.schema.regex import PatternError
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 

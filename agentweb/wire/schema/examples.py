@@ -12,12 +12,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import islice
 from typing import Any, Final
 
-from agentweb.wire import schema_numbers as numbers
-from agentweb.wire.schema_equality import are_equal
-from agentweb.wire.schema_formats import SAMPLES
-from agentweb.wire.schema_loading import Loaded
-from agentweb.wire.schema_pattern_samples import sample
-from agentweb.wire.schema_patterns import compile_pattern
+from agentweb.wire.schema import numbers
+from agentweb.wire.schema.equality import are_equal
+from agentweb.wire.schema.formats import SAMPLES
+from agentweb.wire.schema.loading import Loaded
+from agentweb.wire.schema.pattern_samples import sample
+from agentweb.wire.schema.patterns import compile_pattern
 
 Fits = Callable[[Any, Any], bool]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from agentweb.wire.schema_patterns import is_one_of
-from agentweb.wire.schema_regex import Chars, Choice, Group, Node, Repeat, Sequence
+from agentweb.wire.schema.patterns import is_one_of
+from agentweb.wire.schema.regex import Chars, Choice, Group, Node, Repeat, Sequence
 
 _PREFERRED: Final = "a1A0-_ bé."
 _MAX_ROUNDS: Final = 200

@@ -20,9 +20,9 @@ from typing import Any, Final
 
 from jsonschema import ValidationError
 
-from agentweb.wire.schema_branches import keyword_of, leaves_of
-from agentweb.wire.schema_failures import Failure, Path
-from agentweb.wire.schema_wording import phrase, quoted
+from agentweb.wire.schema.branches import keyword_of, leaves_of
+from agentweb.wire.schema.failures import Failure, Path
+from agentweb.wire.schema.wording import phrase, quoted
 
 Problem = dict[str, Any]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from agentweb.wire import schema_numbers as numbers
-from agentweb.wire.schema_loading import Loaded
+from agentweb.wire.schema import numbers
+from agentweb.wire.schema.loading import Loaded
 
 Prepare = Callable[[Any], Any]
 Fits = Callable[[Any, Any], bool]

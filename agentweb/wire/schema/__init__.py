@@ -15,16 +15,16 @@ from typing import Any, Final
 from referencing import Registry
 
 from agentweb.wire.errors import InputError
-from agentweb.wire.schema_coercion import coerce_strings
-from agentweb.wire.schema_examples import NO_EXAMPLE, find_example
-from agentweb.wire.schema_fast import NotSure, compile_fast
-from agentweb.wire.schema_guard import Survey, guard_problem, survey
-from agentweb.wire.schema_keywords import HardenedValidator, failures_of
-from agentweb.wire.schema_loading import SchemaError, copy_schema, load
-from agentweb.wire.schema_prepare import compile_prepare
-from agentweb.wire.schema_problems import Problem, list_problems, make_problem
-from agentweb.wire.schema_run import LimitExceeded, Run, limited
-from agentweb.wire.schema_rust import compile_rust
+from agentweb.wire.schema.coercion import coerce_strings
+from agentweb.wire.schema.examples import NO_EXAMPLE, find_example
+from agentweb.wire.schema.fast import NotSure, compile_fast
+from agentweb.wire.schema.guard import Survey, guard_problem, survey
+from agentweb.wire.schema.keywords import HardenedValidator, failures_of
+from agentweb.wire.schema.loading import SchemaError, copy_schema, load
+from agentweb.wire.schema.prepare import compile_prepare
+from agentweb.wire.schema.problems import Problem, list_problems, make_problem
+from agentweb.wire.schema.run import LimitExceeded, Run, limited
+from agentweb.wire.schema.rust import compile_rust
 
 __all__ = ["NO_EXAMPLE", "CompiledSchema", "SchemaError", "compile_schema", "example_from"]
 

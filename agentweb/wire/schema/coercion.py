@@ -15,13 +15,13 @@ from decimal import Decimal
 from typing import Any, Final
 
 from agentweb.wire.json_types import MAX_EXPONENT, MAX_NUMBER_LENGTH
-from agentweb.wire.schema_equality import key_of
-from agentweb.wire.schema_failures import Path
-from agentweb.wire.schema_loading import Loaded
-from agentweb.wire.schema_numbers import is_integer, is_number
-from agentweb.wire.schema_patterns import compile_pattern
-from agentweb.wire.schema_problems import Problem, field_of, make_problem, settle
-from agentweb.wire.schema_wording import quoted
+from agentweb.wire.schema.equality import key_of
+from agentweb.wire.schema.failures import Path
+from agentweb.wire.schema.loading import Loaded
+from agentweb.wire.schema.numbers import is_integer, is_number
+from agentweb.wire.schema.patterns import compile_pattern
+from agentweb.wire.schema.problems import Problem, field_of, make_problem, settle
+from agentweb.wire.schema.wording import quoted
 
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentweb.wire.schema_failures import Errors, Failure
-from agentweb.wire.schema_run import current
+from agentweb.wire.schema.failures import Errors, Failure
+from agentweb.wire.schema.run import current
 
 
 def descend(

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Final
 
-from agentweb.wire.schema_patterns import is_one_of
-from agentweb.wire.schema_regex import BackReference, Chars, Choice, Group, Node, Repeat, Sequence
+from agentweb.wire.schema.patterns import is_one_of
+from agentweb.wire.schema.regex import BackReference, Chars, Choice, Group, Node, Repeat, Sequence
 
 MAX_COUNT: Final = 1_000
 _MAX_PLACES: Final = 300

@@ -11,9 +11,9 @@ from typing import Any
 
 from referencing.jsonschema import DRAFT202012
 
-from agentweb.wire.schema_descent import descend, is_valid, referenced
-from agentweb.wire.schema_failures import Errors
-from agentweb.wire.schema_run import current
+from agentweb.wire.schema.descent import descend, is_valid, referenced
+from agentweb.wire.schema.failures import Errors
+from agentweb.wire.schema.run import current
 
 
 def unevaluated_properties(validator: Any, subschema: Any, instance: Any, schema: Any) -> Errors:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-from agentweb.wire.schema_patterns import PATTERN_SECONDS, QUICK_TEXT, compile_pattern
+from agentweb.wire.schema.patterns import PATTERN_SECONDS, QUICK_TEXT, compile_pattern
 
 _CLOCK_EVERY: Final = 8
 

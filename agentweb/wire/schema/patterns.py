@@ -12,7 +12,7 @@ from typing import Final
 
 import regex  # type: ignore[import-untyped]
 
-from agentweb.wire.schema_regex import (
+from agentweb.wire.schema.regex import (
     Assertion,
     BackReference,
     Chars,

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
-from agentweb.wire import schema_numbers as numbers
-from agentweb.wire.schema_equality import first_duplicate, key_of
-from agentweb.wire.schema_formats import FORMATS
-from agentweb.wire.schema_keywords import HardenedValidator
-from agentweb.wire.schema_loading import Loaded
-from agentweb.wire.schema_patterns import QUICK_TEXT, compile_pattern
+from agentweb.wire.schema import numbers
+from agentweb.wire.schema.equality import first_duplicate, key_of
+from agentweb.wire.schema.formats import FORMATS
+from agentweb.wire.schema.keywords import HardenedValidator
+from agentweb.wire.schema.loading import Loaded
+from agentweb.wire.schema.patterns import QUICK_TEXT, compile_pattern
 
 Check = Callable[[Any], bool]
 

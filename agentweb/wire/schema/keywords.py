@@ -22,13 +22,13 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
-from agentweb.wire import schema_numbers as numbers
-from agentweb.wire.schema_descent import descend, is_valid, referenced
-from agentweb.wire.schema_equality import Choices, are_equal, first_duplicate
-from agentweb.wire.schema_evaluated import unevaluated_items, unevaluated_properties
-from agentweb.wire.schema_failures import Errors, Failure
-from agentweb.wire.schema_formats import FORMATS
-from agentweb.wire.schema_run import current
+from agentweb.wire.schema import numbers
+from agentweb.wire.schema.descent import descend, is_valid, referenced
+from agentweb.wire.schema.equality import Choices, are_equal, first_duplicate
+from agentweb.wire.schema.evaluated import unevaluated_items, unevaluated_properties
+from agentweb.wire.schema.failures import Errors, Failure
+from agentweb.wire.schema.formats import FORMATS
+from agentweb.wire.schema.run import current
 
 Keyword = Callable[[Any, Any, Any, Any], Iterable[ValidationError]]
 
