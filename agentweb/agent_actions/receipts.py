@@ -27,7 +27,7 @@ class ReceiptsView(AgentView):
         _require_key(self)
         after = _number(self, "after", Code.INVALID_CURSOR, default=0, low=0, high=2**63 - 1)
         limit = _number(self, "limit", Code.INVALID_PARAMETER, default=DEFAULT_PAGE, low=1, high=MAX_PAGE)
-        items, next_cursor = receipts.page(self.caller, after=after, limit=limit)
+        items, next_cursor = receipts.page(self.caller, site=self.site, after=after, limit=limit)
         return json_response(dumps({"items": items, "next_cursor": next_cursor}))
 
 
@@ -36,7 +36,7 @@ class ReceiptView(AgentView):
 
     def get(self, request: Request, *, receipt_id: str, **captured: Any) -> HttpResponse:
         _require_key(self)
-        return json_response(dumps(receipts.find(self.caller, receipt_id)))
+        return json_response(dumps(receipts.find(self.caller, receipt_id, site=self.site)))
 
 
 class ReceiptsHeadView(AgentView):

@@ -22,7 +22,17 @@ __all__ = ["EMPTY_INPUT", "Source", "SourceError", "as_it_is", "input_source", "
 EMPTY_INPUT: Final[dict[str, Any]] = {"type": "object", "properties": {}, "additionalProperties": False}
 """The schema of an action that says nothing about its input."""
 
-_SAYS_NOTHING: Final = (Any, object, dict, dict[str, Any], dict[str, object], Mapping, Mapping[str, Any])
+_SAYS_NOTHING: Final = (
+    None,
+    type(None),
+    Any,
+    object,
+    dict,
+    dict[str, Any],
+    dict[str, object],
+    Mapping,
+    Mapping[str, Any],
+)
 """Hints that only please a type checker."""
 
 

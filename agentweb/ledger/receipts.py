@@ -111,11 +111,14 @@ def _parties(caller: Caller) -> list[str]:
     return sorted(keys)
 
 
-def page(caller: Caller, *, after: int, limit: int) -> tuple[list[Json], str | None]:
-    """The caller's own receipts with ``seq > after``, oldest first, and the cursor of the next page or None."""
+def page(caller: Caller, *, site: str, after: int, limit: int) -> tuple[list[Json], str | None]:
+    """The caller's own receipts with ``seq > after``, oldest first, and the cursor of the next page or None.
+
+    Only those of ``site``: a database that served under several origins holds a chain for each.
+    """
     limit = max(1, min(limit, MAX_PAGE))
     positions = list(
-        Receipt.objects.filter(parties__party=_reader(caller), parties__seq__gt=after)
+        Receipt.objects.filter(site=site, parties__party=_reader(caller), parties__seq__gt=after)
         .order_by("parties__seq")
         .values_list("seq", "document")[: limit + 1]
     )
@@ -124,10 +127,10 @@ def page(caller: Caller, *, after: int, limit: int) -> tuple[list[Json], str | N
     return [json.loads(document) for _, document in positions], str(positions[-1][0]) if more else None
 
 
-def find(caller: Caller, receipt_id: str) -> Json:
+def find(caller: Caller, receipt_id: str, *, site: str) -> Json:
     """One receipt of the caller's own; somebody else's does not exist for this caller."""
     document = (
-        Receipt.objects.filter(pk=receipt_id[:64], parties__party=_reader(caller))
+        Receipt.objects.filter(pk=receipt_id[:64], site=site, parties__party=_reader(caller))
         .values_list("document", flat=True)
         .first()
     )

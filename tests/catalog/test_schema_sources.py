@@ -136,3 +136,9 @@ def test_an_output_may_be_given_as_a_type_or_dict() -> None:
     assert output_schema(bare, list[int]) == {"type": "array", "items": {"type": "integer"}}
     assert output_schema(typed, {"type": "object"}) == {"type": "object"}
     assert refused(output=bytes).id == "agentweb.E016"
+
+
+def test_a_hint_of_none_means_that_there_is_no_input() -> None:
+    def handler(inp: None, ctx: object) -> None: ...
+
+    assert input_source(handler, None).schema == EMPTY_INPUT

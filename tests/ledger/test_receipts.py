@@ -58,12 +58,12 @@ def test_a_receipt_is_found_by_its_parties_and_by_nobody_else() -> None:
 
     for party in (seed(9), seed(7), ISSUER):
         caller = Caller(kind=AGENT, subject=party.public, agent_key=party.public)
-        assert receipts.find(caller, document["id"]) == document
-        assert receipts.page(caller, after=0, limit=10) == ([document], None)
+        assert receipts.find(caller, document["id"], site=SITE) == document
+        assert receipts.page(caller, site=SITE, after=0, limit=10) == ([document], None)
     stranger = Caller(kind=AGENT, subject=seed(1).public, agent_key=seed(1).public)
-    assert receipts.page(stranger, after=0, limit=10) == ([], None)
+    assert receipts.page(stranger, site=SITE, after=0, limit=10) == ([], None)
     with pytest.raises(AgentError) as caught:
-        receipts.find(stranger, document["id"])
+        receipts.find(stranger, document["id"], site=SITE)
     assert (caught.value.code, caught.value.status) == ("receipt_not_found", 404)
 
 
@@ -77,9 +77,17 @@ def test_pages_follow_the_cursor_and_show_each_receipt_once() -> None:
     seen: list[Any] = []
     after: str | None = "0"
     while after is not None:
-        items, after = receipts.page(caller, after=int(after), limit=2)
+        items, after = receipts.page(caller, site=SITE, after=int(after), limit=2)
         seen += [item["id"] for item in items]  # type: ignore[index]
     assert seen == mine
+
+
+def test_receipts_of_another_origin_of_the_same_database_are_another_chain() -> None:
+    caller = agent_caller(spending="USD:5.00/200.00")
+    document = pay(caller, 1)
+    assert receipts.page(caller, site="other.example", after=0, limit=10) == ([], None)
+    with pytest.raises(AgentError, match="no receipt"):
+        receipts.find(caller, document["id"], site="other.example")
 
 
 def test_a_page_costs_one_query_however_many_receipts_there_are(django_assert_num_queries: Any) -> None:
@@ -87,7 +95,7 @@ def test_a_page_costs_one_query_however_many_receipts_there_are(django_assert_nu
     for number in range(4):
         pay(caller, number)
     with django_assert_num_queries(1):
-        receipts.page(caller, after=0, limit=100)
+        receipts.page(caller, site=SITE, after=0, limit=100)
 
 
 def test_verification_tells_whether_a_receipt_is_ours_and_in_the_log() -> None:
