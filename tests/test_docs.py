@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from agentweb.conf import SETTINGS
 from agentweb.wire.errors import STATUS, Code
 
@@ -25,5 +27,6 @@ def test_every_setting_is_described_with_its_default_and_sentence() -> None:
     ]
 
 
+@pytest.mark.requirement("AA-3.4")
 def test_every_error_code_stands_with_its_status() -> None:
     assert rows("errors.md") == [[f"`{code}`", str(STATUS.get(code, "client only"))] for code in Code]

@@ -120,6 +120,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
         server.wait(timeout=20)
 
 
+@pytest.mark.requirement("AA-6.1", "AA-7.1")
 def test_the_quick_start_makes_a_site_that_an_agent_can_use(project: Project) -> None:
     project.manage("check")
     [listed] = project.manifest()["actions"]  # type: ignore[misc]

@@ -30,6 +30,7 @@ def test_an_input_may_be_called_format():
     assert body_of(answer) == {"found": {"query": "tea", "format": "json"}}
 
 
+@pytest.mark.requirement("AA-2.13", "AA-3.2", "AA-6.11")
 def test_all_problems_of_a_query_come_at_once_and_say_where_they_are():
     answer = send("GET", "/agent/search_products?limit=many&colour=red&format=a&format=b")
     assert problems_of(answer) == [
@@ -67,6 +68,7 @@ def test_a_parameter_of_the_path_is_typed_by_the_schema():
     assert problems_of(send("GET", "/orders/%C3%A9%20")) == [("/id", "type", "path")]
 
 
+@pytest.mark.requirement("AA-6.10")
 def test_what_is_written_out_comes_before_a_parameter():
     assert body_of(send("GET", "/orders/open")) == {"orders": []}
 
@@ -83,6 +85,7 @@ def test_a_parameter_of_the_path_comes_from_nowhere_else():
     }
 
 
+@pytest.mark.requirement("AA-6.10")
 def test_two_actions_share_a_path_by_their_methods():
     agent = TestAgent(scopes=["orders:*"])
     assert body_of(agent.request("DELETE", "/orders/42?note=a")) == {"cancelled": {"note": "a", "id": 42}}
@@ -91,6 +94,7 @@ def test_two_actions_share_a_path_by_their_methods():
     assert (refused.status_code, refused["Allow"]) == (405, "GET, DELETE, PATCH, HEAD, OPTIONS")
 
 
+@pytest.mark.requirement("AA-2.13")
 def test_a_post_takes_its_input_from_the_body_and_no_input_from_the_query():
     assert body_of(send("POST", "/agent/mirror?ref=a%20b", b'{"a":[1,2.50,null]}')) == {
         "input": {"a": [1, 2.5, None]}

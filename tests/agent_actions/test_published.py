@@ -19,6 +19,7 @@ def names(answer):
     return [entry["name"] for entry in json.loads(answer.content)["actions"]]
 
 
+@pytest.mark.requirement("AA-1.1")
 def test_the_manifest_is_json_at_its_well_known_address_with_and_without_a_slash():
     answer = send("GET", MANIFEST)
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json; charset=utf-8")
@@ -34,6 +35,7 @@ def test_a_warm_manifest_costs_no_query(django_assert_num_queries):
         assert send("OPTIONS", MANIFEST).status_code == 204
 
 
+@pytest.mark.requirement("AA-6.1")
 def test_a_new_declaration_is_listed_at_once_with_another_entity_tag():
     before = send("GET", MANIFEST)
     action("brand_new", description="Words.", input=None)(lambda inp, ctx: None)
@@ -44,12 +46,14 @@ def test_a_new_declaration_is_listed_at_once_with_another_entity_tag():
     assert send("GET", "/agent/brand_new").status_code == 200
 
 
+@pytest.mark.requirement("AA-2.7")
 def test_every_listed_action_answers_at_its_method_and_path():
     for entry in json.loads(send("GET", MANIFEST).content)["actions"]:
         answer = send(entry["method"], entry["path"].replace("{id}", "1"), b"")
         assert answer.status_code not in {404, 405}, entry
 
 
+@pytest.mark.requirement("AA-2.4")
 def test_what_a_guard_hides_is_listed_for_those_who_may_see_it_and_kept_by_no_shared_cache():
     public = send("GET", MANIFEST)
     assert b"staff_report" not in public.content
@@ -85,6 +89,7 @@ def test_the_site_s_keys_are_listed_and_a_new_one_appears_in_time():
         )
 
 
+@pytest.mark.requirement("AA-2.25", "AA-2.26")
 def test_endpoints_are_absolute_and_answer():
     endpoints = json.loads(send("GET", MANIFEST).content)["endpoints"]
     assert endpoints == {"receipts": "https://shop.example/agent-actions/receipts"}

@@ -31,6 +31,7 @@ def pay(agent):
     return body_of(agent.post("/agent/pay", {}))["receipt"]
 
 
+@pytest.mark.requirement("AA-2.26")
 def test_a_caller_lists_its_own_receipts_page_by_page(buyer):
     paid = [pay(buyer) for _ in range(3)]
     stranger = TestAgent(scopes=["pay"], spending="USD:5.00/100.00")
@@ -44,6 +45,7 @@ def test_a_caller_lists_its_own_receipts_page_by_page(buyer):
     assert verify_chain([*first["items"], *rest["items"]], head=None) is None
 
 
+@pytest.mark.requirement("AA-6.8")
 def test_a_receipt_of_somebody_else_is_not_there(buyer):
     paid = pay(buyer)
     assert body_of(buyer.get(f"{RECEIPTS}/{paid}"))["id"] == paid

@@ -17,6 +17,7 @@ PRICE = {"type": "object", "properties": {"price": {"type": "number"}}, "require
 SPEND: dict[str, Any] = {"effect": "spend", "scope": "pay", "input": PRICE}
 
 
+@pytest.mark.requirement("AA-2.5")
 def test_two_actions_with_one_name_are_refused() -> None:
     with registry.only():
         action("thing")(handler)
@@ -81,6 +82,7 @@ def test_a_bad_scope_is_refused(scope: Any) -> None:
     assert "segments" in found.hint
 
 
+@pytest.mark.requirement("AA-2.8")
 @pytest.mark.parametrize("effect", ["buy", "", None, "READ", 1])
 def test_an_unknown_effect_is_refused(effect: Any) -> None:
     found = refused(effect=effect)
@@ -89,6 +91,7 @@ def test_an_unknown_effect_is_refused(effect: Any) -> None:
     assert found.hint == "Choose one of read, write, send, spend, delete."
 
 
+@pytest.mark.requirement("AA-2.10")
 @pytest.mark.parametrize(
     "schema",
     [
@@ -359,6 +362,7 @@ def test_confirm_is_person_or_nothing(confirm: Any) -> None:
     assert found.hint == "Write confirm='person', or leave it out."
 
 
+@pytest.mark.requirement("AA-2.6")
 @pytest.mark.parametrize("description", ["", "  \n ", 5])
 def test_an_empty_description_is_refused(description: Any) -> None:
     found = refused(description=description)

@@ -56,6 +56,7 @@ def parsed(site: Site, seen: Seen) -> Any:
 # --- what is sent ---
 
 
+@pytest.mark.requirement("AA-7.1", "AA-7.3")
 def test_write_is_signed_under_a_grant_with_a_key_of_its_own(
     site: Site, client: AgentClient, grant: Grant, time: Time
 ) -> None:
@@ -86,6 +87,7 @@ def test_read_without_scope_is_sent_unsigned_although_there_are_grants(
     assert (result.grant, result.idempotency_key) == (None, None)
 
 
+@pytest.mark.requirement("AA-7.3")
 def test_read_with_a_scope_is_signed_without_an_idempotency_key(
     site: Site, client: AgentClient, grant: Grant
 ) -> None:
@@ -97,6 +99,7 @@ def test_read_with_a_scope_is_signed_without_an_idempotency_key(
     assert seen.key is None
 
 
+@pytest.mark.requirement("AA-7.1", "AA-7.3")
 def test_delete_sends_its_input_in_the_url_and_has_a_key(
     site: Site, client: AgentClient, grant: Grant
 ) -> None:
@@ -149,6 +152,7 @@ def test_any_url_of_the_site_leads_to_its_actions(site: Site, client: AgentClien
 # --- what is not sent ---
 
 
+@pytest.mark.requirement("AA-7.2")
 def test_invalid_input_is_refused_with_every_problem_and_nothing_is_sent(
     site: Site, client: AgentClient, grant: Grant
 ) -> None:
@@ -218,6 +222,7 @@ PAY: dict[str, Any] = {
 }
 
 
+@pytest.mark.requirement("AA-2.23")
 @pytest.mark.parametrize(
     "mandate", [None, ("EUR", 100_00, 100_00), ("USD", 19_98, 100_00), ("USD", 100_00, 19_98)]
 )
@@ -291,6 +296,7 @@ def test_callers_own_key_is_sent_and_not_kept(site: Site, client: AgentClient, g
 # --- which grant ---
 
 
+@pytest.mark.requirement("AA-7.4")
 def test_narrowest_grant_is_used(site: Site, client: AgentClient, grant: Grant) -> None:
     site.action("add_to_cart", **CART)
     for scopes in (("*",), ("cart:*",), ("cart:write", "orders"), ("cart:write",)):

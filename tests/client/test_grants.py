@@ -138,6 +138,7 @@ BETTER_FIRST: list[tuple[str, Chain, Chain]] = [
 ]
 
 
+@pytest.mark.requirement("AA-7.4")
 @pytest.mark.parametrize(("what", "better", "worse"), BETTER_FIRST, ids=[what for what, _, _ in BETTER_FIRST])
 def test_narrower_grant_is_chosen(what: str, better: Chain, worse: Chain) -> None:
     assert narrowest([better, worse], need(), NOTHING) == better

@@ -81,6 +81,7 @@ def test_read_without_a_grant(agent: AgentClient) -> None:
     assert agent.call_action(ORIGIN, "echo", {"text": "a b&c=é+%2F"}).value == {"text": "a b&c=é+%2F"}
 
 
+@pytest.mark.requirement("AA-7.1", "AA-7.3")
 def test_write_under_a_grant(agent: AgentClient) -> None:
     held = issue(agent, "notes:*")
     result = agent.call_action(ORIGIN, "write_note", {"text": "hello"})

@@ -55,6 +55,7 @@ def test_lost_answer_is_asked_for_again_and_acts_once(site: Site, client: AgentC
     assert first.key == second.key == result.idempotency_key
 
 
+@pytest.mark.requirement("AA-7.3")
 def test_every_attempt_has_a_fresh_nonce_and_the_time_of_its_own(
     site: Site, client: AgentClient, time: Time
 ) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.demo.shopping import Shop
 
 
+@pytest.mark.requirement("AA-6.6")
 def test_a_cart_becomes_an_order_that_is_paid_and_taken_from_stock(shop: Shop) -> None:
     agent = shop.agent("ada")
     before = shop.desk.ask("stock", slug="tape-measure-5m")
@@ -84,6 +87,7 @@ def test_dollars_and_yen_are_two_carts(shop: Shop) -> None:
     assert [cart["currency"] for cart in agent.does("cart")["carts"]] == ["JPY", "USD"]
 
 
+@pytest.mark.requirement("AA-6.7")
 def test_more_than_the_mandate_is_refused_and_nothing_happens(shop: Shop) -> None:
     agent = shop.agent("ada", spending="USD:10.00/10.00")
     before = shop.desk.ask("stock", slug="bird-feeder-oak")
@@ -153,6 +157,7 @@ def test_a_shipped_order_is_not_cancelled(shop: Shop) -> None:
     assert seen["state"] == "shipped"
 
 
+@pytest.mark.requirement("AA-2.13")
 def test_every_problem_of_a_nested_address_has_its_pointer(shop: Shop) -> None:
     error = shop.agent("ada").is_refused(
         "set_delivery_address",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentweb.wire.signing import SigningKey
 from tests.demo.shopping import Shop
 
@@ -69,6 +71,7 @@ def test_the_delivery_address_is_used_for_this_agent_and_person_only(shop: Shop)
     assert other.buys("basil-seeds")["delivery"] == "kept for collection in the shop"
 
 
+@pytest.mark.requirement("AA-6.15")
 def test_a_grant_without_the_scope_is_not_enough(shop: Shop) -> None:
     reader = shop.agent("ada", scopes=("cart:read", "orders:read"), spending=None)
     error = reader.is_refused("add_to_cart", product_id="earl-grey-100", quantity=1)

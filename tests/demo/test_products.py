@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.demo.shopping import Shop
 
@@ -14,6 +15,7 @@ def get(shop: Shop, path: str) -> tuple[int, Any]:
     return answer.status_code, answer.json()
 
 
+@pytest.mark.requirement("AA-6.14")
 def test_search_is_open_to_everyone_and_ranks_by_words(shop: Shop) -> None:
     status, found = get(shop, "/agent/search_products?query=printer+paper&limit=2")
     assert status == 200
@@ -77,6 +79,7 @@ def test_a_mistaken_product_id_is_answered_with_the_closest(shop: Shop) -> None:
     assert error["closest"][0] in error["message"]
 
 
+@pytest.mark.requirement("AA-2.21")
 def test_the_manifest_offers_the_shop_and_its_flow(shop: Shop) -> None:
     _, manifest = get(shop, "/.well-known/agent-actions.json")
     effects = {action["name"]: (action["effect"], action.get("scope")) for action in manifest["actions"]}

@@ -135,6 +135,7 @@ def test_problem_details_reach_the_caller_over_http():
     assert ok["Content-Type"] == "application/json; charset=utf-8"
 
 
+@pytest.mark.requirement("AA-3.3")
 @pytest.mark.usefixtures("shop")
 def test_a_database_that_is_busy_is_503_and_says_when_to_come_again(monkeypatch):
     def busy(address):

@@ -75,6 +75,7 @@ def test_a_bad_signature_is_refused_before_the_body_is_parsed():
     assert answer["WWW-Authenticate"] == "AgentGrant"
 
 
+@pytest.mark.requirement("AA-6.15")
 def test_the_grant_is_judged_before_the_body():
     answer = send("POST", "/agent/add_to_cart", b"{")
     assert (answer.status_code, error_of(answer)["code"]) == (401, "grant_required")
@@ -121,6 +122,7 @@ def test_the_request_s_user_is_the_person_of_the_grant():
     assert json.loads(agent.get("/agent/who_am_i").content) == {"user": "ada", "caller": "agent"}
 
 
+@pytest.mark.requirement("AA-3.3")
 def test_an_unsigned_call_counts_against_its_address_and_a_public_document_does_not(settings):
     settings.AGENTWEB = {**settings.AGENTWEB, "ANONYMOUS_RATE": (0.1, 2)}
     calls = [send("GET", "/agent/search_products?query=tea") for _ in range(3)]
@@ -131,6 +133,7 @@ def test_an_unsigned_call_counts_against_its_address_and_a_public_document_does_
     assert Bucket.objects.count() == 1
 
 
+@pytest.mark.requirement("AA-6.17")
 def test_a_crash_tells_its_request_id_only(caplog):
     with caplog.at_level(logging.ERROR):
         answer = send("POST", "/agent/crash", b"{}")
@@ -143,6 +146,7 @@ def test_a_crash_tells_its_request_id_only(caplog):
     assert SECRET in caplog.text
 
 
+@pytest.mark.requirement("AA-6.17")
 def test_debug_changes_nothing_about_a_crash(settings):
     settings.DEBUG = True
     answer = send("POST", "/agent/crash", b"{}")
@@ -161,6 +165,7 @@ def test_a_crash_of_our_own_is_answered_and_logged_too(settings, caplog, monkeyp
     assert answer["X-Request-Id"] in caplog.text
 
 
+@pytest.mark.requirement("AA-6.16")
 def test_a_handler_s_refusal_keeps_its_members_and_retry_after():
     answer = send("POST", "/agent/refuse", b"{}")
     assert answer.status_code == 409
@@ -250,6 +255,7 @@ def test_under_debug_the_request_s_host_is_the_site(settings):
     assert json.loads(answer.content)["site"] == "127.0.0.1:8000"
 
 
+@pytest.mark.requirement("AA-2.2")
 def test_with_an_origin_the_host_header_changes_nothing():
     answer = send("GET", "/.well-known/agent-actions.json", Host="evil.example")
     assert json.loads(answer.content)["site"] == "shop.example"

@@ -156,6 +156,7 @@ def test_the_absolute_form_of_a_target_is_served(server):
     assert b"text/html" not in answer or b" 404 " in answer.split(b"\r\n", 1)[0]
 
 
+@pytest.mark.requirement("AA-2.7", "AA-2.26")
 @pytest.mark.parametrize("kind", ["asgi", "wsgi"])
 def test_a_site_under_a_prefix_lists_and_answers_its_real_paths(kind, tmp_path):
     with serving(kind, tmp_path, prefix="/shop") as origin:

@@ -24,6 +24,15 @@ def shop(db: None) -> Iterator[None]:
 
 
 @pytest.fixture
+def catalog(db: None) -> Iterator[None]:
+    """No actions, for tests that declare their own."""
+    published.forget()
+    with registry.only():
+        yield
+    published.forget()
+
+
+@pytest.fixture
 def many_callers(settings: Any) -> None:
     """Limits that a test's own requests do not meet."""
     settings.AGENTWEB = {**settings.AGENTWEB, "ANONYMOUS_RATE": (1e6, 10**6), "CALLER_RATE": (1e6, 10**6)}

@@ -18,7 +18,6 @@ REQUIREMENTS = (
         INTRODUCTION,
         "must",
         "GET /.well-known/agent-actions.json answers with the site's manifest as JSON.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-1.2",
@@ -26,7 +25,6 @@ REQUIREMENTS = (
         "must",
         "Every action in the manifest can be carried out by one HTTP call, without opening or submitting "
         "any page.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-1.3",
@@ -34,35 +32,30 @@ REQUIREMENTS = (
         "must",
         "Method, path and input of an action come from its declaration alone: other templates or page "
         "addresses change neither the manifest nor the call.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.1",
         MANIFEST,
         "must",
         'The manifest\'s version is "agent-actions/0.1".',
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.2",
         MANIFEST,
         "must",
         "The manifest's site is the host of the configured origin, whatever Host header the request carried.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.3",
         MANIFEST,
         "must",
         'The manifest\'s auth is an object whose type is "agent-grant".',
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.4",
         MANIFEST,
         "must",
         "The manifest's actions hold one entry for each published action and none for a hidden one.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.5",
@@ -70,21 +63,18 @@ REQUIREMENTS = (
         "must",
         "An action entry has a name that no other entry of the manifest has; declaring a name twice is "
         "refused.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.6",
         MANIFEST,
         "must",
         "An action entry has a description in words that is never empty.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.7",
         MANIFEST,
         "must",
         "An action entry has the method and the path under which the site really answers that action.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.8",
@@ -92,14 +82,12 @@ REQUIREMENTS = (
         "must",
         "An action entry names its effect, which is one of read, write, send, spend and delete; any other "
         "word is refused when it is declared.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.9",
         MANIFEST,
         "must",
         "An action that needs a scope names it in its entry; an action without one has no scope member.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.10",
@@ -107,7 +95,6 @@ REQUIREMENTS = (
         "must",
         "An action's input is a valid JSON Schema of draft 2020-12; an invalid one is refused when it is "
         "declared.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.11",
@@ -115,7 +102,6 @@ REQUIREMENTS = (
         "must",
         "An input that lacks a required member, has a wrong type or lies outside minimum and maximum is "
         "refused; the bounds themselves are accepted.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.12",
@@ -123,14 +109,12 @@ REQUIREMENTS = (
         "must",
         "The published schema and the site's own validation agree: what an agent finds valid beforehand the "
         "site finds valid, and the reverse.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.13",
         MANIFEST,
         "must",
         "All problems of one input are reported together, each as an object with a pointer and a code.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.14",
@@ -145,14 +129,12 @@ REQUIREMENTS = (
         MANIFEST,
         "must",
         "The manifest's flows list each declared flow with its name and its steps in their declared order.",
-        planned="flows",
     ),
     Requirement(
         "AA-2.16",
         MANIFEST,
         "must",
         'A flow step names an action of the manifest and gives that action\'s input in its member "with".',
-        planned="flows",
     ),
     Requirement(
         "AA-2.17",
@@ -190,14 +172,12 @@ REQUIREMENTS = (
         "must",
         "A cost with field and currency in the entry of a spend action names the input member that holds "
         "the amount.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.22",
         MANIFEST,
         "must",
         "A cost with amount and currency in the entry of a spend action fixes what the action costs.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.23",
@@ -205,7 +185,6 @@ REQUIREMENTS = (
         "must",
         "The client compares the declared cost with its mandate and sends nothing that the mandate does not "
         "allow.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.24",
@@ -219,14 +198,12 @@ REQUIREMENTS = (
         MANIFEST,
         "must",
         "The manifest has an endpoints object that the site author did not have to write.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.26",
         MANIFEST,
         "must",
         "Endpoints say where receipts are, and that address answers.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.27",
@@ -254,7 +231,6 @@ REQUIREMENTS = (
         MANIFEST,
         "must",
         "The example's add_to_cart, declared as an action, gives an entry equal to the example's.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-2.31",
@@ -270,28 +246,24 @@ REQUIREMENTS = (
         "must",
         "A failed action answers with an object whose member error has a code and a message, and with a "
         "status of 400 or more.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-3.2",
         ERRORS,
         "must",
         "An error about one input member names that member in field.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-3.3",
         ERRORS,
         "must",
         "An error that goes away by waiting says in retry_after how many seconds to wait.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-3.4",
         ERRORS,
         "must",
         "Every code that the site's software sends is in one list of stable codes.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-4.1",
@@ -363,28 +335,24 @@ REQUIREMENTS = (
         SERVING,
         "must",
         "A site author publishes an action with one function and writes no view, route or serializer for it.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.2",
         SERVING,
         "must",
         "The function gets the input as its first argument and a context as its second.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.3",
         SERVING,
         "must",
         "The function never runs with an input that its schema refuses.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.4",
         SERVING,
         "must",
         "What the function returns is the JSON body of the answer.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.5",
@@ -400,14 +368,12 @@ REQUIREMENTS = (
         "must",
         "ctx.charge takes an amount, a currency and an item, books them on the caller's mandate and returns "
         "a receipt.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.7",
         SERVING,
         "must",
         "A charge that the caller's mandate does not cover is refused and books nothing.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.8",
@@ -415,7 +381,6 @@ REQUIREMENTS = (
         "must",
         "The receipt of a charge has an id that the function can hand out, and the stored receipt is found "
         "under it.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.9",
@@ -429,21 +394,18 @@ REQUIREMENTS = (
         SERVING,
         "must",
         "Method and path of a request decide which function runs, and no other function does.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.11",
         SERVING,
         "must",
         "A refused input is answered with everything that is wrong with it under problems.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.12",
         SERVING,
         "must",
         "An action with a scope is refused without a grant, also when it only reads.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.13",
@@ -451,14 +413,12 @@ REQUIREMENTS = (
         "must",
         "An action that writes, sends, spends or deletes is refused without a grant, also when it has no "
         "scope.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.14",
         SERVING,
         "must",
         "A read without a scope is answered without any grant.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.15",
@@ -466,7 +426,6 @@ REQUIREMENTS = (
         "must",
         "A grant that does not hold the action's scope is refused, and the answer names the scope that is "
         "missing.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.16",
@@ -474,7 +433,6 @@ REQUIREMENTS = (
         "must",
         "An AgentError raised in the function becomes a structured error with the same code, message and "
         "field.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-6.17",
@@ -482,35 +440,30 @@ REQUIREMENTS = (
         "must",
         "A crash in the function becomes a structured error with no traceback and no exception text, under "
         "DEBUG too.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-7.1",
         CALLING,
         "must",
         "call_action reads the site's manifest and calls the method and path that it finds there.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-7.2",
         CALLING,
         "must",
         "call_action validates the input first and sends nothing when it has problems.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-7.3",
         CALLING,
         "must",
         "Each request that call_action sends under a grant is signed with the agent's key.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-7.4",
         CALLING,
         "must",
         "Of several grants that hold the action's scope, the client signs with the narrowest.",
-        planned="agent actions",
     ),
     Requirement(
         "AA-7.5",
