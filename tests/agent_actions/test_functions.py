@@ -203,12 +203,18 @@ def test_a_grant_without_the_scope_is_refused_with_the_name_of_what_is_missing(r
 # --- money ---
 
 
-def shop_that_charges(**words):
+def shop_that_charges(takes=lambda inp: inp["price"], **words):
+    """An action that takes this much; returns what was ordered so far."""
+    began = []
+
     @action(effect="spend", scope="shop:pay", description="Words.", **{"input": PRICE, **words})
     def pay(inp, ctx):
+        began.append(inp)
         Note.objects.create(text="ordered")
-        receipt = ctx.charge(inp.get("price", 25), "USD", item="tea")
+        receipt = ctx.charge(takes(inp), "USD", item="tea")
         return {"order_id": receipt["id"], "charged": receipt}
+
+    return began
 
 
 def spent(agent):
@@ -257,29 +263,40 @@ def test_a_charge_that_no_mandate_covers_is_refused_and_leaves_nothing_behind(ca
 
 @pytest.mark.requirement("AA-2.21")
 def test_a_declared_cost_may_be_the_amount_that_an_input_holds(catalog):
-    shop_that_charges(cost={"field": "price", "currency": "USD"})
+    began = shop_that_charges(cost={"field": "price", "currency": "USD"})
     entry = entry_of("pay")
     assert entry["cost"] == {"field": "price", "currency": "USD"}
     assert entry["input"]["properties"]["price"]["type"] == "number"
     agent = TestAgent(scopes=["shop:pay"], spending="USD:20.00/100.00")
     refused = carry_out(agent, entry, {"price": Decimal("20.01")})
     assert error_of(refused)["code"] == "mandate_exceeded"
-    assert spent(agent) == (0, [])
+    assert began == []
     assert carry_out(agent, entry, {"price": 20}).status_code == 200
     assert spent(agent)[0] == 20_00
 
 
+@pytest.mark.requirement("AA-2.21")
+def test_no_call_takes_more_than_the_input_that_holds_its_cost(catalog):
+    shop_that_charges(lambda inp: Decimal("5.01"), cost={"field": "price", "currency": "USD"})
+    agent = TestAgent(scopes=["shop:pay"], spending="USD:20.00/100.00")
+    refused = agent.post("/agent/pay", {"price": 5})
+    assert (refused.status_code, error_of(refused)["code"]) == (409, "cost_mismatch")
+    assert (error_of(refused)["amount"], error_of(refused)["currency"]) == ("5.01", "USD")
+    assert spent(agent) == (0, [])
+
+
 @pytest.mark.requirement("AA-2.22")
 def test_a_declared_cost_may_be_an_amount_and_then_no_call_takes_more(catalog):
-    # The function would take what the input says.
-    shop_that_charges(cost={"amount": 25, "currency": "USD"}, input={**PRICE, "required": []})
+    # The input has a say in what this function takes, but none in what it may.
+    began = shop_that_charges(cost={"amount": 25, "currency": "USD"})
     entry = entry_of("pay")
     assert entry["cost"] == {"amount": 25, "currency": "USD"}
     poor = TestAgent(scopes=["shop:pay"], spending="USD:24.99/100.00")
-    assert error_of(carry_out(poor, entry, {}))["code"] == "mandate_exceeded"
+    assert error_of(carry_out(poor, entry, {"price": 1}))["code"] == "mandate_exceeded"
+    assert began == []
     agent = TestAgent(scopes=["shop:pay"], spending="USD:100.00/100.00")
     more = carry_out(agent, entry, {"price": Decimal("25.01")})
     assert (more.status_code, error_of(more)["code"]) == (500, "cost_mismatch")
     assert spent(agent) == (0, [])
-    assert carry_out(agent, entry, {}).status_code == 200
+    assert carry_out(agent, entry, {"price": 25}).status_code == 200
     assert [receipt["amount"] for receipt in spent(agent)[1]] == ["25.00"]
