@@ -318,3 +318,19 @@ def test_a_child_cannot_spend_more_than_its_parent_has_left(site_key: None) -> N
     )
     do("pay", {"item": "tea", "price": Decimal("30")}, caller_with(child), key="child2-0123456789abc")
     assert sorted(Mandate.objects.values_list("spent", flat=True)) == [3_000, 6_000]
+
+
+def test_an_integer_that_no_double_holds_is_an_input_like_any_other() -> None:
+    with registry.only():
+        action(
+            "count",
+            effect="write",
+            scope="notes:write",
+            description="Take a number.",
+            input={"type": "object", "properties": {"n": {"type": "integer"}}},
+        )(lambda inp, ctx: inp)
+        caller = agent_caller()
+        first = do("count", {"n": 9007199254740993}, caller, key=KEY)
+        again = do("count", {"n": 9007199254740993}, caller, key=KEY)
+        assert (answer(first), again.replayed) == ({"n": 9007199254740993}, True)
+        assert refused("count", {"n": 2**60}, caller, key=KEY).code == "idempotency_key_reused"

@@ -7,11 +7,14 @@ test with its traceback.
 
 from __future__ import annotations
 
+import atexit
+import functools
 import importlib
 import json
 import os
 import random
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -70,25 +73,46 @@ def require_postgres() -> None:
         pytest.skip(f"PostgreSQL does not answer on 127.0.0.1: {error}")
 
 
+@functools.cache
+def _template(kind: str) -> Database:
+    """A migrated database to copy, made once for the test session and removed at its end."""
+    if kind == "sqlite":
+        directory = tempfile.TemporaryDirectory(prefix="agentweb-races-")
+        atexit.register(directory.cleanup)
+        template = Database(kind, str(Path(directory.name) / "template.sqlite3"))
+    else:
+        template = Database(kind, f"agentweb_template_{os.getpid()}_{secrets.token_hex(4)}")
+        _create(template.name)
+        atexit.register(_drop, template.name)
+    run(template, "tests.support.races:migrate")
+    return template
+
+
+def _create(name: str, template: str | None = None) -> None:
+    with _postgres_admin() as admin:
+        admin.execute(f'CREATE DATABASE "{name}"' + (f' TEMPLATE "{template}"' if template else ""))
+
+
+def _drop(name: str) -> None:
+    with _postgres_admin() as admin:
+        admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+
 @contextmanager
 def fresh_database(kind: str, directory: Path) -> Iterator[Database]:
     """A migrated database of the test site, gone afterwards."""
     if kind == "sqlite":
         database = Database(kind, str(directory / f"race-{secrets.token_hex(4)}.sqlite3"))
-        run(database, "tests.support.races:migrate")
+        shutil.copyfile(_template(kind).name, database.name)
         yield database
         return
     require_postgres()
-    name = f"agentweb_race_{secrets.token_hex(6)}"
-    with _postgres_admin() as admin:
-        admin.execute(f'CREATE DATABASE "{name}"')
-    database = Database(kind, name)
+    database = Database(kind, f"agentweb_race_{secrets.token_hex(6)}")
+    _create(database.name, _template(kind).name)
     try:
-        run(database, "tests.support.races:migrate")
         yield database
     finally:
-        with _postgres_admin() as admin:
-            admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        _drop(database.name)
 
 
 def migrate() -> None:
