@@ -32,7 +32,7 @@ def test_the_arguments_of_action_are_these() -> None:
     parameters = inspect.signature(agentweb.action).parameters
     assert list(parameters) == [
         "name", "title", "description", "effect", "scope", "input", "output", "example", "method", "path", "cost",
-        "consequential", "idempotent", "confirm", "pages", "tags", "visible", "rate",
+        "consequential", "idempotent", "pages", "tags", "visible", "rate",
     ]  # fmt: skip
     assert parameters["name"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
     assert all(

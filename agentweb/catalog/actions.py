@@ -60,7 +60,6 @@ class Action:
     cost: Cost | None
     consequential: bool
     idempotent: bool
-    confirm: str | None
     pages: tuple[str, ...]
     tags: tuple[str, ...]
     visible: Callable[[Any], bool] | None
@@ -120,7 +119,6 @@ def action(
     cost: dict[str, Any] | None = None,
     consequential: bool | None = None,
     idempotent: bool | None = None,
-    confirm: str | None = None,
     pages: Iterable[str] = (),
     tags: Iterable[str] = (),
     visible: Callable[[Any], bool] | None = None,
@@ -143,7 +141,6 @@ def action(
     cost: Any = None,
     consequential: bool | None = None,
     idempotent: bool | None = None,
-    confirm: str | None = None,
     pages: Iterable[str] = (),
     tags: Iterable[str] = (),
     visible: Callable[[Any], bool] | None = None,
@@ -163,7 +160,6 @@ def action(
     - ``cost``: for spend, ``{"field": "price", "currency": "USD"}`` or ``{"amount": 25, "currency": "USD"}``.
     - ``consequential``: True raises a read or write to what a person should know about.
     - ``idempotent``: True for a write that may be repeated.
-    - ``confirm="person"``: a logged-in person approves each call on the site.
     - ``pages``, ``tags``: pages on which the action is offered, words to find it by.
     - ``visible(user)``: False hides it: unlisted, uncallable, unmentioned.
     - ``rate``: (calls a second, burst) of one caller.
@@ -185,7 +181,6 @@ def action(
         cost=cost,
         consequential=consequential,
         idempotent=idempotent,
-        confirm=confirm,
         pages=pages,
         tags=tags,
         visible=visible,

@@ -30,7 +30,6 @@ class FaultId(StrEnum):
     EXAMPLE = "agentweb.E022"
     QUERY_INPUT = "agentweb.E023"
     RATE = "agentweb.E024"
-    CONFIRM = "agentweb.E025"
     DESCRIPTION = "agentweb.E026"
     VISIBLE = "agentweb.E027"
     CONTRADICTION = "agentweb.E028"

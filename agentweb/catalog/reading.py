@@ -56,7 +56,6 @@ class Written:
     cost: Any
     consequential: Any
     idempotent: Any
-    confirm: Any
     pages: Any
     tags: Any
     visible: Any
@@ -110,7 +109,6 @@ class _Reader:
             "cost": self.cost(effect, schema),
             "consequential": self.consequential(effect),
             "idempotent": self.idempotent(effect, method),
-            "confirm": self.confirm(),
             "pages": self.texts("pages", self.written.pages, begins="/"),
             "tags": self.texts("tags", self.written.tags),
             "visible": self.visible(),
@@ -361,17 +359,6 @@ class _Reader:
                 "What was sent or paid twice is not undone; callers repeat safely with an Idempotency-Key.",
             )
         return given is True
-
-    def confirm(self) -> str | None:
-        given = self.written.confirm
-        if given is not None and given != "person":
-            self.note(
-                FaultId.CONFIRM,
-                f"confirm={given!r} is not known.",
-                "Write confirm='person', or leave it out.",
-            )
-            return None
-        return str(given) if given is not None else None
 
     def texts(self, word: str, given: Any, *, begins: str = "") -> tuple[str, ...]:
         values = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)

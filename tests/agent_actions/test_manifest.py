@@ -119,7 +119,6 @@ def test_everything_that_can_be_said_of_an_action_is_said_once(catalog):
         output={"type": "object", "properties": {"order_id": {"type": "string"}}},
         example={"price": 5},
         cost={"field": "price", "currency": "USD"},
-        confirm="person",
         tags=["buy", "pay"],
     )
     declare(
@@ -145,7 +144,6 @@ def test_everything_that_can_be_said_of_an_action_is_said_once(catalog):
         "title": "Pay for the cart",
         "output": {"type": "object", "properties": {"order_id": {"type": "string"}}},
         "example": {"price": 5},
-        "confirm": "person",
         "tags": ["buy", "pay"],
     }
     assert tip["cost"] == {"amount": 25, "currency": "USD"}

@@ -44,7 +44,6 @@ def test_an_action_without_words_is_filled_in() -> None:
     assert found.cost is None
     assert found.consequential is False
     assert found.idempotent is True
-    assert found.confirm is None
     assert (found.pages, found.tags) == ((), ())
     assert found.visible is None
     assert found.rate is None
@@ -66,7 +65,6 @@ def test_every_word_is_kept() -> None:
         method="PUT",
         path="/api/bills",
         cost={"field": "price", "currency": "USD"},
-        confirm="person",
         pages=["/bills"],
         tags=("money", "bills"),
         visible=lambda user: True,
@@ -81,7 +79,7 @@ def test_every_word_is_kept() -> None:
     assert (found.has_example, found.example) == (True, {"price": 5})
     assert (found.method, found.path) == ("PUT", "/api/bills")
     assert found.cost == Cost(currency="USD", field="price")
-    assert (found.consequential, found.idempotent, found.confirm) == (True, False, "person")
+    assert (found.consequential, found.idempotent) == (True, False)
     assert (found.pages, found.tags) == (("/bills",), ("money", "bills"))
     assert found.rate == (2.0, 10)
 

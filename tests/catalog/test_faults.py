@@ -354,12 +354,10 @@ def test_a_bad_rate_is_refused(rate: Any) -> None:
     assert "rate=(2, 10)" in found.hint
 
 
-@pytest.mark.parametrize("confirm", ["staff", True, "", []])
-def test_confirm_is_person_or_nothing(confirm: Any) -> None:
-    found = refused(confirm=confirm)
-    assert found.id == "agentweb.E025"
-    assert found.dangerous is False
-    assert found.hint == "Write confirm='person', or leave it out."
+@pytest.mark.parametrize("word", ["confirm", "serializer"])
+def test_a_promise_that_nothing_would_keep_cannot_be_written(word: str) -> None:
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{word}'"):
+        declared(**{word: "person"})
 
 
 @pytest.mark.requirement("AA-2.6")
@@ -474,7 +472,6 @@ def test_all_faults_of_a_declaration_are_reported_at_once() -> None:
         cost=5,
         rate=1,
         path="x",
-        confirm="x",
     )
     assert sorted(each.id for each in faults) == [
         "agentweb.E012",
@@ -483,7 +480,6 @@ def test_all_faults_of_a_declaration_are_reported_at_once() -> None:
         "agentweb.E020",
         "agentweb.E021",
         "agentweb.E024",
-        "agentweb.E025",
         "agentweb.E026",
     ]
 
