@@ -3,7 +3,7 @@
 ::
 
     agent = AgentClient(KeyStore("agent-keys.json"))
-    agent.add_grant(header)  # from a person or a site's staff
+    agent.add_grant(text)  # what issue_grant printed, from a person or a site's staff
     agent.call_action("https://shop.example", "add_to_cart", {"product_id": "tea", "quantity": 2}).value
 
 The names are loaded when first used, so that a room which needs one module of the client loads no other.
@@ -19,12 +19,27 @@ if TYPE_CHECKING:
     from agentweb.client.errors import SiteError
     from agentweb.client.keystore import KeyStore
     from agentweb.client.manifest import Manifest
+    from agentweb.wire.errors import AgentError, AuthenticationError, ClientError, InputError
 
-__all__ = ["ActionResult", "AgentClient", "KeyStore", "Manifest", "SiteError"]
+__all__ = [
+    "ActionResult",
+    "AgentClient",
+    "AgentError",
+    "AuthenticationError",
+    "ClientError",
+    "InputError",
+    "KeyStore",
+    "Manifest",
+    "SiteError",
+]
 
 _HOMES = {
     "ActionResult": "agentweb.client.agent",
     "AgentClient": "agentweb.client.agent",
+    "AgentError": "agentweb.wire.errors",
+    "AuthenticationError": "agentweb.wire.errors",
+    "ClientError": "agentweb.wire.errors",
+    "InputError": "agentweb.wire.errors",
     "KeyStore": "agentweb.client.keystore",
     "Manifest": "agentweb.client.manifest",
     "SiteError": "agentweb.client.errors",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +13,7 @@ from agentweb.client.asking import grant_required
 from agentweb.client.calls import Attempts, Outgoing, Received, SiteClock
 from agentweb.client.discovery import Discovery, manifest_url
 from agentweb.client.errors import SiteError
+from agentweb.client.grant_texts import GrantLike
 from agentweb.client.grants import Chain, Known, Need, narrowest
 from agentweb.client.inputs import Prepared, cost_of, prepare, read_input
 from agentweb.client.keystore import KeyStore
@@ -27,7 +28,7 @@ from agentweb.wire.errors import ClientError, Code
 from agentweb.wire.grants import GrantDocument, encode_chain
 from agentweb.wire.http_signature import sign_request
 from agentweb.wire.receipts import verify_receipt
-from agentweb.wire.strict_json import Json
+from agentweb.wire.strict_json import Json, dumps
 
 if TYPE_CHECKING:
     import httpx
@@ -41,7 +42,8 @@ _MANIFEST_IS_OLD: Final = frozenset({Code.ACTION_NOT_FOUND, Code.METHOD_NOT_ALLO
 class ActionResult:
     """What an action answered.
 
-    ``value`` is its JSON (numbers with a point are Decimal). ``replayed``: the site had run this intent before and
+    ``value`` is its JSON; numbers with a point are Decimal, which ``json.dumps`` does not take: ``json()`` writes
+    the value as JSON text, every number exact. ``replayed``: the site had run this intent before and
     gave the kept answer. ``receipts`` are the verified ones inside the value. ``grant`` is the id of the grant the
     call was signed under, None for an unsigned read; ``idempotency_key`` what the intent was called.
     """
@@ -53,6 +55,10 @@ class ActionResult:
     grant: str | None = None
     idempotency_key: str | None = None
     request_id: str | None = None
+
+    def json(self) -> str:
+        """The value as JSON text, with its numbers exactly as the site wrote their values."""
+        return dumps(self.value).decode("utf-8")
 
 
 class AgentClient:
@@ -88,8 +94,12 @@ class AgentClient:
         """The agent's public key, ``ed25519:…``: what a person or a site's staff issue a grant to."""
         return self.keystore.key.public
 
-    def add_grant(self, grant: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> GrantDocument:
-        """Keep a grant: the text of an ``Agent-Grant`` header, a document, or a chain of them. Returns the leaf."""
+    def add_grant(self, grant: GrantLike) -> GrantDocument:
+        """Keep a grant and return its leaf: the whole of what ``issue_grant`` printed, its ``Agent-Grant`` line or
+        only the value, its JSON, a document, or a chain of documents.
+
+        Raises AuthenticationError ``grant_invalid``, with a ``reason``, for one that is broken or of another key.
+        """
         return self.keystore.add_grant(grant)
 
     def discover_actions(self, url: str, *, signed: bool = False) -> Manifest:
@@ -116,7 +126,8 @@ class AgentClient:
         after a crash: repeat it to learn the outcome of a lost answer. ``new_intent`` says that it is meant anew;
         ``intent`` tells equal calls apart that are both meant; an ``idempotency_key`` is the caller's own care.
 
-        Raises InputError (nothing was sent), SiteError for what the site answered, ClientError otherwise.
+        Raises InputError (nothing was sent), SiteError for what the site answered (``handler_error`` leaves the call
+        pending, and repeating it is safe), ClientError otherwise.
         """
         if idempotency_key is not None and not _KEY.fullmatch(idempotency_key):
             raise ClientError(
@@ -149,7 +160,10 @@ class AgentClient:
         return self._result(manifest, action, outgoing, chain, received)
 
     def pending(self) -> list[PendingCall]:
-        """Calls whose outcome is not known, oldest first; call the same again to learn it."""
+        """Calls whose outcome is not known, oldest first; call the same again to learn it.
+
+        Calls that failed inside the site (SiteError ``handler_error``) are among them; see ``client.pending``.
+        """
         return self._pending.all()
 
     def verify_receipt(self, url: str, receipt: Json) -> str | None:

@@ -55,7 +55,7 @@ class Discovery:
     def load(
         self, url: str, *, revalidate: bool = True, reader: str = "", sign: Sign | None = None
     ) -> Manifest:
-        """The manifest of the site of ``url`` (any URL of it, or a bare host).
+        """The manifest of the site of ``url`` (any URL of it).
 
         ``reader`` names who asks when the request is signed by ``sign``: another reader may see another
         document. Without ``revalidate`` a fresh one is used as it is. Raises ClientError ``site_unreachable``
@@ -128,13 +128,18 @@ class Discovery:
 
 
 def manifest_url(url: str) -> str:
-    """The address of the manifest of a URL's site; a bare host counts as https.
+    """The address of the manifest of a URL's site.
 
-    Raises ClientError ``site_unreachable`` for what is no address of a site.
+    Raises ClientError ``site_unreachable`` for what is no address of a site, a bare host among it: whether it is
+    called with TLS is not guessed.
     """
-    absolute = url if "://" in url else f"https://{url}"
+    if "://" not in url:
+        raise ClientError(
+            Code.SITE_UNREACHABLE,
+            f"{url[:200]!r} has no scheme; write https://{url[:200]}, or http:// for a site on your own machine.",
+        )
     try:
-        return f"{absolute.partition('://')[0].lower()}://{authority_of(absolute)}{WELL_KNOWN}"
+        return f"{url.partition('://')[0].lower()}://{authority_of(url)}{WELL_KNOWN}"
     except ValueError as error:
         raise ClientError(Code.SITE_UNREACHABLE, f"This is not the address of a site: {error}") from None
 

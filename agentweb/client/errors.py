@@ -27,7 +27,12 @@ _CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 class SiteError(AgentError):
-    """A structured error of a site. ``extra`` holds the members beside the known ones (``closest``, ...)."""
+    """A structured error of a site. ``extra`` holds the members beside the known ones (``closest``, ...).
+
+    After ``handler_error`` (500) the call is still ``pending``: the site rolled its own work back and freed the
+    key, but what the action did elsewhere is not known. Repeating the same call is safe, because it runs under the
+    same key.
+    """
 
     request_id: str | None = None
 

@@ -17,7 +17,7 @@ Several processes may share a file: every change is made on the newest content, 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import RLock
@@ -25,24 +25,16 @@ from typing import Any, Final
 
 from agentweb.client.errors import KeyStoreError
 from agentweb.client.files import locked, make_private_folder, read_private, write_private
+from agentweb.client.grant_texts import Chain, GrantLike, parse_chain, read_chain
 from agentweb.wire.encoding import b64url, b64url_decode
-from agentweb.wire.errors import AgentError
-from agentweb.wire.grants import (
-    GrantDocument,
-    decode_header,
-    parse_grant,
-    verify_chain,
-)
+from agentweb.wire.errors import AgentError, AuthenticationError, Code
+from agentweb.wire.grants import GrantDocument, verify_chain
 from agentweb.wire.signing import SigningKey
-from agentweb.wire.strict_json import Json, dumps, loads
+from agentweb.wire.strict_json import dumps, loads
 
 MAX_BYTES: Final = 16_777_216
-LONGEST_LIFE: Final = 3_650 * 86_400
-"""Seconds; how long grants may live is for their site to say, so the agent keeps any that a site may accept."""
 
 _VERSION: Final = 1
-
-Chain = tuple[GrantDocument, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +98,21 @@ class KeyStore:
     def site(self, site: str) -> SiteRecord:
         return self.state.sites.get(site, SiteRecord())
 
-    def add_grant(self, grant: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> GrantDocument:
-        """Keep a grant: the text of an ``Agent-Grant`` header, one document, or a chain of them, root first.
+    def add_grant(self, grant: GrantLike) -> GrantDocument:
+        """Keep a grant: what ``issue_grant`` printed (the whole of it, its header line, the header's value, its
+        JSON), one document, or a chain of them, root first.
 
         Returns the leaf. Raises ``grant_invalid`` for a chain that does not hold or is for another key.
         """
-        chain = _read_chain(grant)
-        verify_chain(chain, signed_by=self.key.public)
+        chain = read_chain(grant)
+        verify_chain(chain, signed_by=None)
+        if chain[-1].subject != self.key.public:
+            raise AuthenticationError(
+                Code.GRANT_INVALID,
+                f"This grant is for {chain[-1].subject}, your key is {self.key.public}. "
+                "Ask for a grant to your key, or use the key store that holds the other one.",
+                reason="wrong_agent",
+            )
 
         def add(state: State) -> State:
             others = [known for known in state.chains if known[-1].id != chain[-1].id]
@@ -172,22 +172,6 @@ class KeyStore:
         return f"<KeyStore {self.path}>"
 
 
-def _read_chain(grant: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Chain:
-    if isinstance(grant, str):
-        decoded = decode_header(grant.strip(), max_life=LONGEST_LIFE)
-        if isinstance(decoded, str):
-            raise KeyStoreError(
-                "grant_invalid", "A gr_ id names a grant but is none; add the text that begins with v1."
-            )
-        return tuple(decoded)
-    documents = [grant] if isinstance(grant, Mapping) else grant
-    return _parse_chain([dict(document) for document in documents])
-
-
-def _parse_chain(documents: Iterable[Json]) -> Chain:
-    return tuple(parse_grant(document, max_life=LONGEST_LIFE) for document in documents)
-
-
 def _to_bytes(state: State) -> bytes:
     return dumps(
         {
@@ -214,7 +198,7 @@ def _from_json(content: Any) -> State:
         raise ValueError("another version")
     return State(
         key=SigningKey.from_seed(b64url_decode(content["key"], length=32)),
-        chains=tuple(_parse_chain(documents) for documents in content["grants"]),
+        chains=tuple(parse_chain(documents) for documents in content["grants"]),
         ended={str(name): str(reason) for name, reason in content["ended"].items()},
         sites={
             str(site): SiteRecord(

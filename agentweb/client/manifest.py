@@ -186,7 +186,17 @@ def _check_head(document: dict[str, Json], site: str) -> Iterator[Problem]:
     if document.get("version") != VERSION:
         yield _problem("/version", "const", f'version must be "{VERSION}".')
     if document.get("site") != site:
-        yield _problem("/site", "const", f"site must be {site}, where the manifest was found.")
+        yield _problem("/site", "const", _misnamed(document.get("site"), site))
+
+
+def _misnamed(claimed: Json, site: str) -> str:
+    """What to do about a site that goes by another name than the one it was called by."""
+    if not isinstance(claimed, str) or not re.fullmatch(r"[A-Za-z0-9.:\[\]_-]{1,255}", claimed):
+        return f"site must be {site}, where the manifest was found."
+    return (
+        f"The site calls itself {claimed} and was called as {site}. Call it by its own name, or let its owner set "
+        f'AGENTWEB["ORIGIN"] to the address that agents call, with {site} in it.'
+    )
 
 
 def _check_action(entry: Json, at: str) -> Iterator[Problem]:

@@ -3,6 +3,10 @@
 An intent is (site, action, canonical input, name the caller chose for it or none). While its file exists, the
 same call uses the same ``Idempotency-Key``, so that a call repeated after a lost answer, or by another process
 after a crash, acts once. The file goes when an answer settles the intent.
+
+A ``handler_error`` (500) settles nothing: the action crashed, the site rolled back what it had written and freed
+the key, and the call stays pending until it is repeated or meant anew. Repeating is safe: the same key goes with
+it, so that the site runs the action again and once.
 """
 
 from __future__ import annotations

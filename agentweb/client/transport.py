@@ -99,11 +99,11 @@ class Transport:
             httpx.UnsupportedProtocol,
         ) as error:
             raise UnreachableError(
-                f"No connection to {request.url.host}: {_why(error)}.", may_have_arrived=False
+                f"No connection to {_host_and_port(request.url)}: {_why(error)}.", may_have_arrived=False
             ) from None
         except httpx.TransportError as error:
             raise UnreachableError(
-                f"{request.url.host} did not answer: {_why(error)}.", may_have_arrived=True
+                f"{_host_and_port(request.url)} did not answer: {_why(error)}.", may_have_arrived=True
             ) from None
         names = {name.lower(): value for name, value in response.headers.items()}
         return Answer(response.status_code, names, received, url)
@@ -158,6 +158,11 @@ def _read(response: httpx.Response, max_bytes: int, deadline: float) -> bytes:
         if time.monotonic() > deadline:
             raise UnreachableError("The answer took too long to arrive.", may_have_arrived=True)
     return bytes(received)
+
+
+def _host_and_port(url: httpx.URL) -> str:
+    """``shop.example port 443``: the port also where the URL leaves it out."""
+    return f"{url.host} port {url.port or (443 if url.scheme == 'https' else 80)}"
 
 
 def _why(error: Exception) -> str:

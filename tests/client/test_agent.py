@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -601,3 +602,14 @@ def test_request_id_of_the_header_is_kept(site: Site, client: AgentClient) -> No
     site.action("ping", effect="read", method="GET")
     site.script("/api/ping", Reply(value=1, headers={"X-Request-Id": "rq_2"}))
     assert client.call_action(site.url, "ping").request_id == "rq_2"
+
+
+def test_result_is_written_as_json_with_exact_numbers(site: Site, client: AgentClient) -> None:
+    site.action("price", effect="read", method="GET")
+    text = '{"price":19.90,"big":12345678901234567890.123456789,"name":"Tee é"}'
+    site.script("/api/price", Reply(200, body=text.encode()))
+    result = client.call_action(site.url, "price")
+    assert isinstance(result.value, dict)
+    assert result.value["price"] == Decimal("19.90")
+    written = json.loads(result.json(), parse_float=Decimal)
+    assert written == result.value

@@ -26,7 +26,6 @@ def refusal(call: Callable[[], object]) -> ClientError:
 @pytest.mark.parametrize(
     ("url", "manifest"),
     [
-        ("shop.example", f"https://shop.example{MANIFEST}"),
         ("https://shop.example", f"https://shop.example{MANIFEST}"),
         ("https://SHOP.example:443/some/page?q=1#x", f"https://shop.example{MANIFEST}"),
         ("HTTPS://shop.example/", f"https://shop.example{MANIFEST}"),
@@ -42,6 +41,30 @@ def test_manifest_is_at_the_sites_well_known_address(url: str, manifest: str) ->
 @pytest.mark.parametrize("url", ["", "https://", "ftp://shop.example", "https://user:pw@shop.example", "a b"])
 def test_what_is_no_address_of_a_site_is_refused(url: str, client: AgentClient) -> None:
     assert refusal(lambda: client.discover_actions(url)).code == "site_unreachable"
+
+
+@pytest.mark.parametrize("url", ["shop.example", "localhost:8000", "127.0.0.1:8000/agent/x"])
+def test_url_without_a_scheme_is_refused_with_the_two_that_there_are(url: str, client: AgentClient) -> None:
+    error = refusal(lambda: client.call_action(url, "ping"))
+    assert error.code == "site_unreachable"
+    assert f"write https://{url}, or http://" in error.message
+
+
+def test_a_failed_connection_names_host_and_port(client: AgentClient) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    assert (
+        f"127.0.0.1 port {port}"
+        in refusal(lambda: client.discover_actions(f"http://127.0.0.1:{port}")).message
+    )
+
+
+def test_an_answer_that_does_not_come_names_host_and_port(site: Site, client: AgentClient) -> None:
+    site.script(MANIFEST, *[Reply(drop=True)] * 9)
+    port = site.authority.partition(":")[2]
+    assert (
+        f"127.0.0.1 port {port} did not answer" in refusal(lambda: client.discover_actions(site.url)).message
+    )
 
 
 def test_manifest_is_read_from_its_site(site: Site, client: AgentClient) -> None:
@@ -69,7 +92,17 @@ def test_host_in_a_private_network_is_not_called(site: Site, client: AgentClient
 @pytest.mark.parametrize("name", ["shop.example", "localhost", "127.0.0.1", "127.0.0.1:1"])
 def test_manifest_that_names_another_site_is_refused(site: Site, client: AgentClient, name: str) -> None:
     site.manifest["site"] = name
-    assert refusal(lambda: client.discover_actions(site.url)).code == "manifest_invalid"
+    error = refusal(lambda: client.discover_actions(site.url))
+    assert error.code == "manifest_invalid"
+    assert f"calls itself {name} and was called as {site.authority}" in error.message
+    assert 'AGENTWEB["ORIGIN"]' in error.message
+
+
+@pytest.mark.parametrize("name", [None, 5, "a\nb", "x" * 300, ""])
+def test_a_name_that_is_none_is_not_repeated(site: Site, client: AgentClient, name: Any) -> None:
+    site.manifest["site"] = name
+    error = refusal(lambda: client.discover_actions(site.url))
+    assert (error.code, "calls itself" in error.message) == ("manifest_invalid", False)
 
 
 @pytest.mark.parametrize(

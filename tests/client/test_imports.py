@@ -51,6 +51,13 @@ print(sorted(name for name in sys.modules if name.partition(".")[0] in {"django"
     assert run(program, *MODULES) == "[]\n"
 
 
+def test_what_a_caller_catches_is_exported() -> None:
+    for name in agentweb.client.__all__:
+        assert getattr(agentweb.client, name).__name__ == name
+    for name in ("AgentError", "AuthenticationError", "ClientError", "InputError", "SiteError"):
+        assert name in agentweb.client.__all__
+
+
 def test_each_module_imports_alone() -> None:
     # In one process, with our own modules forgotten in between: an import cycle would show.
     program = """
@@ -126,5 +133,5 @@ def test_host_that_is_vouched_for_is_called_through_the_own_client(
         assert client.discover_actions("https://shop.internal").site == "shop.internal"
         stranger = AgentClient(keystore, http=own, clock=time, sleep=time.sleep)
         with pytest.raises(ClientError) as caught:
-            stranger.discover_actions("shop.internal")
+            stranger.discover_actions("https://shop.internal")
         assert caught.value.code == "site_unreachable"

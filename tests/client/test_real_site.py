@@ -124,7 +124,12 @@ def test_error_of_the_action_comes_back_whole_and_settles(agent: AgentClient) ->
 def test_crash_of_the_action_leaves_the_intent_open(agent: AgentClient) -> None:
     issue(agent, "notes:*")
     assert refusal(agent, "write_and_crash", {"text": "x"}).code == "handler_error"
-    assert len(agent.pending()) == 1
+    (first,) = agent.pending()
+    # Repeating is safe: the same key, which the site has freed, so that the action runs again.
+    error = refusal(agent, "write_and_crash", {"text": "x"})
+    assert (error.code, "Idempotent-Replayed" in error.headers) == ("handler_error", False)
+    assert [call.key for call in agent.pending()] == [first.key]
+    assert not Note.objects.exists()
 
 
 def test_money_from_the_mandate_to_the_receipts(agent: AgentClient) -> None:
