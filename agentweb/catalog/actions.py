@@ -152,7 +152,8 @@ def action(
     - ``title``, ``description``: by default the name in words, and the first paragraph of the docstring.
     - ``effect``: ``read``, ``write``, ``send``, ``spend`` or ``delete``.
     - ``scope``: what a grant must give, ``cart:write``.
-    - ``input``: a JSON Schema as a dict, or a type; by default the type hint of ``inp``, else no input at all.
+    - ``input``: a JSON Schema as a dict, or a type; by default the type hint of ``inp``; the hint None
+      means that there is no input.
     - ``output``: a JSON Schema or a type; by default the returned dataclass or TypedDict, else not said.
     - ``example``: an input that works; made from the schema when it can be.
     - ``method``, ``path``: by default GET for a read with flat input, else POST, at ``/agent/<name>``. ``{name}`` in

@@ -44,6 +44,7 @@ class FaultId(StrEnum):
     NO_SCOPE = "agentweb.W010"
     NO_COST = "agentweb.W011"
     READ_BY_POST = "agentweb.W012"
+    NO_INPUT = "agentweb.W013"
 
 
 DANGEROUS: Final = frozenset(

@@ -161,16 +161,26 @@ class _Reader:
 
     def input(self) -> Source | None:
         try:
-            return input_source(self.handler, self.written.input)
+            source = input_source(self.handler, self.written.input)
         except SourceError as error:
             self.note(
                 FaultId.INPUT_TYPE,
                 f"No input schema can be derived: {error}.",
-                "Use a dataclass or TypedDict of plain types, or write the schema as a dict: input={...}.",
+                "Use a dataclass or TypedDict of plain types, or write the schema as a dict: input={...}. "
+                "An action without input has None as the hint.",
             )
+            return None
         except ValueError as error:
             self.note_schema("input", str(error))
-        return None
+            return None
+        if source.unsaid is not None:
+            self.note(
+                FaultId.NO_INPUT,
+                f"Nothing says what {source.unsaid!r} is, so the action takes no input: agents cannot send any.",
+                f"Write a dataclass or TypedDict as its type hint ({source.unsaid}: CartLine), or input={{...}}. "
+                f"If there is no input, write {source.unsaid}: None, or call the parameter _.",
+            )
+        return source
 
     def output(self) -> dict[str, Any] | None:
         try:

@@ -10,6 +10,7 @@ import copy
 import functools
 import inspect
 import typing
+from collections import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,40 +23,44 @@ __all__ = ["EMPTY_INPUT", "Source", "SourceError", "as_it_is", "input_source", "
 EMPTY_INPUT: Final[dict[str, Any]] = {"type": "object", "properties": {}, "additionalProperties": False}
 """The schema of an action that says nothing about its input."""
 
-_SAYS_NOTHING: Final = (
-    None,
-    type(None),
-    Any,
-    object,
-    dict,
-    dict[str, Any],
-    dict[str, object],
-    Mapping,
-    Mapping[str, Any],
-)
-"""Hints that only please a type checker."""
+_ANYTHING: Final = (Any, object)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A schema, and what makes the handler's value of a prepared input that the schema accepts."""
+    """A schema, and what makes the handler's value of a prepared input that the schema accepts.
+
+    ``unsaid`` is the name of a first parameter of which nothing says what it is; it may be an oversight.
+    """
 
     schema: dict[str, Any]
     to_python: Callable[[Json], Any]
+    unsaid: str | None = None
 
 
 def input_source(handler: Callable[..., Any], given: Any) -> Source:
     """The input's source: ``given`` (a dict or a type), else the hint of the handler's first parameter, else nothing.
 
-    Raises SourceError, or ValueError when a dict is not plain JSON or a schema is not valid.
+    A first parameter whose name begins with an underscore, or whose hint is None, means that there is no input.
+    Raises SourceError, also for a hint like ``dict`` that says nothing about the input's members; or ValueError
+    when a dict is not plain JSON or a schema is not valid.
     """
     if isinstance(given, Mapping):
         return Source(_written(given), as_it_is)
-    hint = _input_hint(handler) if given is None else given
-    if hint is None:
-        return Source(copy.deepcopy(EMPTY_INPUT), as_it_is)
-    found = derive(hint)
-    return Source(found.schema, found.convert or as_it_is)
+    if given is not None:
+        return _derived(given)
+    first = next(iter(_signature(handler).parameters.values()), None)
+    if first is None:
+        return _no_input()
+    is_unused = first.name.startswith("_")
+    if first.annotation is first.empty:
+        return _no_input(None if is_unused else first.name)
+    hint = _resolved(handler, first.annotation)
+    if hint is None or hint is type(None) or (is_unused and _says_nothing(hint)):
+        return _no_input()
+    if _says_nothing(hint):
+        raise SourceError(f"the hint of {first.name!r} says nothing about its members")
+    return _derived(hint)
 
 
 def output_schema(handler: Callable[..., Any], given: Any) -> dict[str, Any] | None:
@@ -92,14 +97,21 @@ def _written(schema: Mapping[str, Any]) -> dict[str, Any]:
     return copy.deepcopy(plain)
 
 
-def _input_hint(handler: Callable[..., Any]) -> Any:
-    """The hint of the first parameter, or None when there is none or it says nothing."""
-    parameters = iter(_signature(handler).parameters.values())
-    first = next(parameters, None)
-    if first is None or first.annotation is first.empty:
-        return None
-    hint = _resolved(handler, first.annotation)
-    return None if hint in _SAYS_NOTHING else hint
+def _derived(hint: Any) -> Source:
+    found = derive(hint)
+    return Source(found.schema, found.convert or as_it_is)
+
+
+def _no_input(unsaid: str | None = None) -> Source:
+    return Source(copy.deepcopy(EMPTY_INPUT), as_it_is, unsaid)
+
+
+def _says_nothing(hint: Any) -> bool:
+    """Whether this is a hint that only pleases a type checker: anything, or a dict with any members."""
+    if (typing.get_origin(hint) or hint) not in (dict, abc.Mapping, abc.MutableMapping):
+        return hint in _ANYTHING
+    arguments = typing.get_args(hint)
+    return not arguments or arguments[1] in _ANYTHING
 
 
 def _signature(handler: Callable[..., Any]) -> inspect.Signature:

@@ -11,7 +11,7 @@ from agentweb.catalog.faults import Fault
 from agentweb.catalog.registry import registry
 
 
-def handler(inp: Any, ctx: Any) -> Any:
+def handler(_inp: Any, ctx: Any) -> Any:
     """Do the thing.
 
     Not published.

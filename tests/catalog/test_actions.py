@@ -98,7 +98,7 @@ def test_the_decorator_works_without_parentheses() -> None:
     with registry.only():
 
         @action
-        def list_orders(inp: Any, ctx: Any) -> str:
+        def list_orders(_inp: Any, ctx: Any) -> str:
             """List the orders."""
             return "called"
 
@@ -107,7 +107,7 @@ def test_the_decorator_works_without_parentheses() -> None:
 
 
 def test_the_function_is_left_as_it_is() -> None:
-    def work(inp: Any, ctx: Any) -> None:
+    def work(_inp: Any, ctx: Any) -> None:
         """Work."""
 
     with registry.only():
@@ -117,9 +117,9 @@ def test_the_function_is_left_as_it_is() -> None:
 
 
 def test_an_async_handler_is_kept() -> None:
-    async def work(inp: Any, ctx: Any) -> str:
+    async def work(_inp: Any, ctx: Any) -> str:
         """Work."""
-        return str(inp)
+        return str(_inp)
 
     found = published("work", work)
     assert found.handler is work
@@ -140,9 +140,9 @@ def test_a_partial_and_a_callable_object_can_be_handlers() -> None:
     class Work:
         """Work hard."""
 
-        def __call__(self, inp: Any, ctx: Any) -> None: ...
+        def __call__(self, _inp: Any, ctx: Any) -> None: ...
 
-    def three(extra: Any, inp: Any, ctx: Any) -> None: ...
+    def three(extra: Any, _inp: Any, ctx: Any) -> None: ...
 
     assert published("work", Work()).description == "Work hard."
     assert published("work", functools.partial(three, 1), description="Work.").handler is not None

@@ -69,7 +69,7 @@ def test_a_bad_name_is_refused(name: Any) -> None:
 
 
 def test_a_lambda_needs_a_name() -> None:
-    found = refused(name=None, by=lambda inp, ctx: None, description="Work.")
+    found = refused(name=None, by=lambda _, ctx: None, description="Work.")
     assert found.id == "agentweb.E012"
     assert found.obj.startswith("tests.catalog.test_faults.")
 
@@ -273,13 +273,13 @@ def test_a_handler_must_take_input_and_context() -> None:
     def none() -> None:
         """Work."""
 
-    def one(inp: Any) -> None:
+    def one(_inp: Any) -> None:
         """Work."""
 
-    def three(inp: Any, ctx: Any, more: Any) -> None:
+    def three(_inp: Any, ctx: Any, more: Any) -> None:
         """Work."""
 
-    def named(inp: Any, ctx: Any, *, more: Any) -> None:
+    def named(_inp: Any, ctx: Any, *, more: Any) -> None:
         """Work."""
 
     for by in (none, one, three, named):
@@ -290,18 +290,18 @@ def test_a_handler_must_take_input_and_context() -> None:
 
 
 def test_a_handler_may_have_more_parameters_with_defaults() -> None:
-    def work(inp: Any, ctx: Any, extra: int = 1, *rest: Any, **more: Any) -> None:
+    def work(_inp: Any, ctx: Any, extra: int = 1, *rest: Any, **more: Any) -> None:
         """Work."""
 
     assert declared(by=work)[1] == []
 
 
 def test_a_generator_is_no_handler() -> None:
-    def one(inp: Any, ctx: Any) -> Any:
+    def one(_inp: Any, ctx: Any) -> Any:
         """Work."""
         yield 1
 
-    async def other(inp: Any, ctx: Any) -> Any:
+    async def other(_inp: Any, ctx: Any) -> Any:
         """Work."""
         yield 1
 
@@ -371,7 +371,7 @@ def test_an_empty_description_is_refused(description: Any) -> None:
 
 
 def test_a_function_without_docstring_needs_a_description() -> None:
-    def work(inp: Any, ctx: Any) -> None: ...
+    def work(_inp: Any, ctx: Any) -> None: ...
 
     assert refused(by=work).id == "agentweb.E026"
 
@@ -456,6 +456,29 @@ def test_a_read_by_post_is_warned_of() -> None:
     assert found.id == "agentweb.W012"
     assert found.dangerous is False
     assert found.hint == "Leave method out: its input fits into a query string."
+
+
+def test_an_input_that_nothing_describes_is_warned_of() -> None:
+    def work(inp, ctx):  # type: ignore[no-untyped-def]
+        """Work."""
+
+    found, faults = declared(by=work)
+    assert found is not None
+    (fault,) = faults
+    assert (fault.id, fault.dangerous) == ("agentweb.W013", False)
+    assert "'inp'" in fault.message
+    assert "(inp: CartLine)" in fault.hint
+    assert "inp: None" in fault.hint
+    assert declared(by=work, input={"type": "object"})[1] == []
+    assert declared(by=work, input=dict)[1] == []
+
+
+def test_an_action_may_say_that_it_takes_no_input() -> None:
+    def typed(inp: None, ctx: Any) -> None:
+        """Work."""
+
+    for by in (lambda _, ctx: None, lambda _inp, ctx: None, typed):
+        assert declared(by=by, description="Work.")[1] == []
 
 
 def test_a_read_by_post_with_nested_input_has_no_other_way() -> None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Dict, TypedDict  # noqa: UP035
 
 import pytest
 
-from agentweb.catalog.schema_sources import EMPTY_INPUT, SourceError, input_source, output_schema
-from tests.catalog.declarations import published, refused
+from agentweb.catalog.schema_sources import (
+    EMPTY_INPUT,
+    Source,
+    SourceError,
+    as_it_is,
+    input_source,
+    output_schema,
+)
+from tests.catalog.declarations import declared, published, refused
 from tests.catalog.typed import Ge
 
 if TYPE_CHECKING:
@@ -68,17 +75,37 @@ def test_input_given_as_a_type_or_dict_goes_before_the_hint() -> None:
 
 
 @pytest.mark.parametrize(
-    "hint", [Any, object, dict, dict[str, Any], dict[str, object], Mapping, Mapping[str, Any]]
+    "hint",
+    [
+        Any,
+        object,
+        dict,
+        Dict,  # noqa: UP006 - the old spelling is the same hint
+        dict[str, Any],
+        dict[str, object],
+        Mapping,
+        Mapping[str, Any],
+        MutableMapping[Any, Any],
+    ],
 )
-def test_a_hint_for_type_checkers_says_nothing(hint: Any) -> None:
+def test_a_hint_for_type_checkers_says_nothing_and_is_refused(hint: Any) -> None:
     def work(inp: Any, ctx: Any) -> None: ...
 
-    work.__annotations__["inp"] = hint
-    assert input_source(work, None).schema == EMPTY_INPUT
+    def unused(_inp: Any, ctx: Any) -> None: ...
+
+    work.__annotations__["inp"] = unused.__annotations__["_inp"] = hint
+    with pytest.raises(SourceError, match="the hint of 'inp' says nothing about its members"):
+        input_source(work, None)
+    assert input_source(unused, None) == Source(EMPTY_INPUT, as_it_is)
+    found, (fault,) = declared(by=work, description="Work.")
+    assert (found, fault.id) == (None, "agentweb.E016")
+    assert "None as the hint" in fault.hint
+    assert declared(by=work, description="Work.", input={"type": "object"})[1] == []
 
 
 def test_no_hint_means_no_input() -> None:
     source = input_source(bare, None)
+    assert source.unsaid == "inp"
     assert source.schema == {"type": "object", "properties": {}, "additionalProperties": False}
     assert source.schema is not EMPTY_INPUT
     assert source.to_python({}) == {}
@@ -117,15 +144,15 @@ def test_a_hint_that_cannot_be_read_is_refused() -> None:
 
 
 def test_a_return_hint_that_cannot_be_described_is_passed_over() -> None:
-    def unknown(inp: Any, ctx: Any) -> Result: ...
+    def unknown(_inp: Any, ctx: Any) -> Result: ...
 
-    def binary(inp: Any, ctx: Any) -> bytes: ...
+    def binary(_inp: Any, ctx: Any) -> bytes: ...
 
     @dataclass
     class Inner:
         raw: bytes
 
-    def record(inp: Any, ctx: Any) -> Any: ...
+    def record(_inp: Any, ctx: Any) -> Any: ...
 
     record.__annotations__["return"] = Inner
     for handler in (unknown, binary, record, bare):

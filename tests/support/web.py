@@ -60,7 +60,7 @@ def declare() -> None:
         return {"order": inp}
 
     @action(effect="read", description="All open orders.", input=None, path="/orders/open")
-    def open_orders(inp: Any, ctx: Any) -> Any:
+    def open_orders(_inp: Any, ctx: Any) -> Any:
         return {"orders": []}
 
     @action(
@@ -98,11 +98,11 @@ def declare() -> None:
         raise AgentError("out_of_stock", "Only 3 left.", field="quantity", retry_after=30, left=3)
 
     @action(description="Who am I?", input=None)
-    def who_am_i(inp: Any, ctx: Any) -> Any:
+    def who_am_i(_inp: Any, ctx: Any) -> Any:
         return {"user": ctx.request.user.get_username(), "caller": ctx.caller.kind}
 
     @action(description="For staff.", input=None, visible=lambda user: user.is_staff)
-    def staff_report(inp: Any, ctx: Any) -> Any:
+    def staff_report(_inp: Any, ctx: Any) -> Any:
         return {"report": []}
 
 
