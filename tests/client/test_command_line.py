@@ -1,0 +1,176 @@
+"""``python -m agentweb.client`` as an agent's owner runs it: a process, against a site that answers over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentweb.wire.grants import encode_chain, new_grant
+from tests.client.conftest import PERSON
+from tests.client.site import Reply, Site, error
+
+ROOT = Path(__file__).parents[2]
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DJANGO")}
+
+    def run(*arguments: str, said: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "agentweb.client", *arguments],
+            cwd=tmp_path,
+            env=environment | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"} | variables,
+            input=said,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    return run
+
+
+def header(subject: str, site: Site) -> str:
+    now = int(time.time())
+    document = new_grant(
+        issuer=PERSON,
+        subject=subject,
+        audience=site.authority,
+        scopes=["cart:write"],
+        not_before=now - 60,
+        expires=now + 3_600,
+    )
+    return encode_chain([document])
+
+
+def test_an_agent_is_let_in_and_calls_from_the_shell(run: Run, site: Site, tmp_path: Path) -> None:
+    site.action("add", scope="cart:write", description="Add to\nthe \x1b[31mcart")
+    key = run("key").stdout.strip()
+    assert key.startswith("ed25519:")
+    assert run("key").stdout.strip() == key
+    assert (tmp_path / "agent-keys.json").is_file()
+
+    listed = run("discover", site.url)
+    assert listed.stdout.splitlines() == [site.authority, "add (write cart:write): Add to the  [31mcart"]
+    assert json.loads(run("discover", site.url, "--json").stdout) == site.manifest
+
+    refused = run("call", site.url, "add", '{"n": 1}')
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("grant_required: ")
+
+    added = run("add-grant", "-", said=f"Agent-Grant: {header(key, site)}\n")
+    assert added.returncode == 0
+    assert added.stdout.endswith(f"for {site.authority}: cart:write\n")
+    done = run("call", site.url, "add", '{"price": 19.90}')
+    assert (done.returncode, done.stdout) == (0, '{"done":1}\n')
+    assert b"19.9" in site.calls()[0].body
+    told = json.loads(run("call", site.url, "add", "-", "--json", said='{"n": 2}').stdout)
+    assert (told["value"], told["replayed"], told["status"]) == ({"done": 2}, False, 200)
+
+
+def test_what_the_site_answers_is_printed_and_ends_with_1(run: Run, site: Site) -> None:
+    site.action("look", effect="read", method="GET")
+    answer = error(409, "out_of_stock", field="n", left=3, problems=[{"pointer": "/n", "message": "Only 3."}])
+    site.script("/api/look", answer, answer)
+    plain = run("call", site.url, "look")
+    assert (plain.returncode, plain.stdout) == (1, "")
+    assert plain.stderr.splitlines() == [
+        "out_of_stock: It is out_of_stock.",
+        "  /n: Only 3.",
+        "  field: n",
+        "  left: 3",
+    ]
+    told = run("call", site.url, "look", "--json")
+    body: dict[str, Any] = json.loads(told.stdout)["error"]
+    assert (told.returncode, told.stderr) == (1, "")
+    assert (body["code"], body["field"], body["left"]) == ("out_of_stock", "n", 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["add-grant", "hello"], "grant_invalid"),
+        (["discover", "shop.example"], "site_unreachable"),
+        (["receipts", "http://127.0.0.1:1"], "site_unreachable"),
+    ],
+)
+def test_what_the_client_refuses_is_an_error_of_the_same_shape(
+    run: Run, arguments: list[str], code: str
+) -> None:
+    done = run(*arguments, "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"]["code"] == code
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["dance"],
+        ["call", "http://127.0.0.1:1"],
+        ["call", "http://127.0.0.1:1", "add", "{n: 1}"],
+        ["call", "http://127.0.0.1:1", "add", '{"n": 1, "n": 2}'],
+        ["key", "--nothing"],
+    ],
+)
+def test_a_command_that_is_written_wrong_ends_with_2(run: Run, arguments: list[str], tmp_path: Path) -> None:
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: python -m agentweb.client")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_key_store_is_chosen_by_option_or_environment(run: Run, tmp_path: Path) -> None:
+    mine = run("key", "--key-store", "mine.json").stdout
+    assert run("key", AGENTWEB_KEY_STORE="mine.json").stdout == mine
+    assert json.loads(run("key", "--json", AGENTWEB_KEY_STORE="mine.json").stdout) == {
+        "public_key": mine.strip()
+    }
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".json"] == ["mine.json"]
+    (tmp_path / "broken.json").write_text("{}")
+    (tmp_path / "broken.json").chmod(0o600)
+    broken = run("key", "--key-store", "broken.json")
+    assert broken.returncode == 1
+    assert broken.stderr.startswith("keystore_invalid: ")
+
+
+def test_the_command_line_loads_no_django(tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom agentweb.client.command_line import main\n"
+        "main(['key'])\nassert 'django' not in sys.modules"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=True,
+    )
+
+
+def test_a_pending_call_is_meant_anew_only_when_said(run: Run, site: Site) -> None:
+    site.action("add", scope="cart:write")
+    run("add-grant", header(run("key").stdout.strip(), site))
+    site.script(
+        "/api/add", error(500, "handler_error"), Reply(200, {"ok": True}), error(500, "handler_error")
+    )
+    assert run("call", site.url, "add").returncode == 1
+    assert run("call", site.url, "add").returncode == 0
+    assert run("call", site.url, "add").returncode == 1
+    assert run("call", site.url, "add", "--new-intent").returncode == 0
+    first, second, third, fourth = [seen.key for seen in site.calls()]
+    assert first == second
+    assert len({second, third, fourth}) == 3
