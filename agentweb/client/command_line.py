@@ -154,9 +154,8 @@ def _print_error(error: AgentError, *, as_json: bool) -> None:
         where = problem.get("pointer") or "the input"
         _say(_plain(f"  {where}: {problem.get('message', problem.get('code', ''))}"), sys.stderr)
     for name, value in body.items():
-        print(
-            _plain(f"  {name}: {value if isinstance(value, str) else dumps(value).decode()}"), file=sys.stderr
-        )
+        shown = value if isinstance(value, str) else dumps(value).decode()
+        _say(_plain(f"  {name}: {shown}"), sys.stderr)
 
 
 def _say(line: str, stream: TextIO | None = None) -> None:
