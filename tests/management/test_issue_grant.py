@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from django.core.management import CommandError, call_command
 
 from agentweb.access import site_keys
 from agentweb.access.models import Grant, Mandate
+from agentweb.catalog.registry import registry
+from agentweb.client.keystore import KeyStore
 from tests.access.signing import AGENT, deliver, signed
 
 pytestmark = pytest.mark.django_db
@@ -138,3 +141,53 @@ def test_a_default_port_is_no_part_of_the_site(settings: Any) -> None:
 def test_without_a_site_key_the_command_says_how_to_get_one() -> None:
     site_keys.retire(site_keys.SiteKey.objects.get().kid)
     assert "agentweb_keys create" in complaint(*KEY, "--scope", "s")
+
+
+def test_quiet_prints_the_header_alone() -> None:
+    header = issue(*KEY, "--scope", "notes:write", "--quiet")
+    assert header.startswith("v1.")
+    assert deliver(signed(grant=header.strip())).scopes == ("notes:write",)
+    with pytest.raises(CommandError, match="not allowed with"):
+        issue(*KEY, "--scope", "notes:write", "--quiet", "--json")
+
+
+@pytest.mark.parametrize("form", [["--quiet"], ["--json"], []])
+def test_the_client_takes_whatever_was_printed(tmp_path: Path, form: list[str]) -> None:
+    store = KeyStore(tmp_path / "agent.json", key=AGENT)
+    assert store.add_grant(issue(*KEY, "--scope", "notes:write", *form)).id == Grant.objects.get().pk
+
+
+def warned(*scopes: str) -> str:
+    err = io.StringIO()
+    options = [part for scope in scopes for part in ("--scope", scope)]
+    call_command("issue_grant", *KEY, *options, "--quiet", stdout=io.StringIO(), stderr=err)
+    return err.getvalue()
+
+
+def test_a_scope_that_no_action_uses_is_warned_of_with_those_in_use() -> None:
+    said = warned("notes:wirte", "notes:read", "nothing:like:it")
+    assert "uses the scope notes:wirte. Did you mean notes:write?" in said
+    assert "uses the scope nothing:like:it." in said
+    assert "uses the scope notes:read" not in said
+    assert "The scopes that this site's actions use: " in said
+    assert "notes:read, notes:write" in said
+    assert Grant.objects.count() == 1
+
+
+@pytest.mark.parametrize("scope", ["notes:write", "notes:*", "*"])
+def test_a_scope_in_use_is_issued_without_a_word(scope: str) -> None:
+    assert warned(scope) == ""
+
+
+@pytest.mark.parametrize("arguments", [[], ["--scope", "car*"]])
+def test_without_a_good_scope_the_error_names_those_in_use(arguments: list[str]) -> None:
+    text = complaint(*KEY, *arguments)
+    assert "- --scope: " in text
+    assert "The scopes that this site's actions use: " in text
+    assert "notes:read, notes:write" in text
+
+
+def test_a_site_without_scopes_says_so() -> None:
+    with registry.only():
+        assert "No action of this site asks for a scope." in complaint(*KEY)
+        assert "No action of this site asks for a scope." in warned("notes:write")

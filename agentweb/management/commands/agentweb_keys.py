@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from agentweb.access import site_keys
 from agentweb.access.models import SiteKey
+from agentweb.management.commands._migrated import MigratedCommand
 
 
-class Command(BaseCommand):
+class Command(MigratedCommand):
     help = "List the site's signing keys, make the first one, replace or retire one, or seal them anew."
 
     def add_arguments(self, parser: CommandParser) -> None:

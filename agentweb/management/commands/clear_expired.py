@@ -6,16 +6,17 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from agentweb import conf
 from agentweb.access import retention
 from agentweb.access.rows import delete_in_batches
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
+from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.wire.clock import now_datetime
 
 
-class Command(BaseCommand):
+class Command(MigratedCommand):
     help = "Delete expired nonces, limits, revocations, idempotency records and audit rows, in short transactions."
 
     def add_arguments(self, parser: CommandParser) -> None:

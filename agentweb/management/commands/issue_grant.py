@@ -8,11 +8,13 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from agentweb import conf
 from agentweb.access import grants
 from agentweb.access.issuing import check_request
+from agentweb.management.commands import _scopes_in_use as scopes_in_use
+from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.wire.clock import from_unix
 from agentweb.wire.errors import AgentError, InputError, MoneyError
 from agentweb.wire.grants import GrantDocument, Mandate, encode_chain
@@ -23,7 +25,7 @@ _MANDATE: Final = re.compile(r"([A-Z]{3}):([0-9.]+)/([0-9.]+)")
 _OPTION_OF: Final = {"subject": "--agent-key", "scopes": "--scope"}
 
 
-class Command(BaseCommand):
+class Command(MigratedCommand):
     help = "Issue a grant to an agent's public key and print it, with the Agent-Grant header it is sent as."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -51,7 +53,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--site", default=None, help='host[:port]; only while AGENTWEB["ORIGIN"] is not set, under DEBUG.'
         )
-        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+        shown = parser.add_mutually_exclusive_group()
+        shown.add_argument("--json", action="store_true", help="Print one JSON object.")
+        shown.add_argument(
+            "--quiet", action="store_true", help="Print the value of the Agent-Grant header only."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         wrong: list[str] = []
@@ -68,20 +74,28 @@ class Command(BaseCommand):
         }
         found = check_request(longest=grants.max_life(), **wanted)
         wrong += [f"{_option(entry['field'])}: {entry['message']}" for entry in found]
+        hint = ""
+        if any(entry["field"].partition(".")[0] == "scopes" for entry in found):
+            hint = f"\n{scopes_in_use.sentence()}"
         if wrong:
-            raise CommandError("No grant was issued:\n" + "\n".join(f"- {line}" for line in wrong))
+            raise CommandError("No grant was issued:\n" + "\n".join(f"- {line}" for line in wrong) + hint)
         try:
             chain = grants.issue(site=site, **wanted)
         except InputError as error:
             raise CommandError("\n".join(entry["message"] for entry in error.problems or [])) from None
         except AgentError as error:
             raise CommandError(f"{error.message} (`manage.py agentweb_keys create` makes a key.)") from None
-        self._print(chain, as_json=options["json"])
+        for line in scopes_in_use.warnings(options["scope"]):
+            self.stderr.write(self.style.WARNING(line))
+        self._print(chain, as_json=options["json"], is_quiet=options["quiet"])
 
-    def _print(self, chain: tuple[GrantDocument, ...], *, as_json: bool) -> None:
+    def _print(self, chain: tuple[GrantDocument, ...], *, as_json: bool, is_quiet: bool) -> None:
         documents = [grant.document for grant in chain]
         header = encode_chain(documents)
         grant = chain[-1]
+        if is_quiet:
+            self.stdout.write(header)
+            return
         if as_json:
             self.stdout.write(json.dumps({"id": grant.id, "header": header, "chain": documents}))
             return

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from agentweb.access import grants
+from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.wire.errors import InputError
 
 
-class Command(BaseCommand):
+class Command(MigratedCommand):
     help = "Revoke a grant and all below it, or a key with all its grants. At once, and for good."
 
     def add_arguments(self, parser: CommandParser) -> None:
