@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -61,16 +63,35 @@ class Context:
         currency, item``; the signed receipt follows under this id when the call commits.
 
         Raises mandate_exceeded, amount_invalid, grant_revoked, grant_expired; cost_mismatch when the site charges
-        more than the action declares.
+        more than the action declares, or in another currency. What only the site can have got wrong (a float, a
+        currency or item that is none) is a TypeError or ValueError; in async code charge is a RuntimeError.
         """
-        if self._till is None:
+        till = self._spending()
+        if _is_in_event_loop():
             raise RuntimeError(
-                f"{self.action.name} has effect {self.action.effect}; only actions with effect spend may charge."
+                "ctx.charge() cannot run in an async handler: write await ctx.acharge(...), with the same arguments."
             )
-        return self._till.charge(amount, currency, item=item, metadata=metadata)
+        return till.charge(amount, currency, item=item, metadata=metadata)
 
     async def acharge(
         self, amount: int | str | Decimal, currency: str, *, item: str, metadata: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """``charge`` for async handlers."""
-        return await sync_to_async(self.charge)(amount, currency, item=item, metadata=metadata)
+        till = self._spending()
+        return await sync_to_async(till.charge)(amount, currency, item=item, metadata=metadata)
+
+    def _spending(self) -> Till:
+        if self._till is None:
+            raise RuntimeError(
+                f"{self.action.name} has effect {self.action.effect}; only actions with effect spend may charge."
+            )
+        return self._till
+
+
+def _is_in_event_loop() -> bool:
+    """Whether async code calls, where the database must not be asked; Django's own switch for notebooks counts."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return not os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")

@@ -4,8 +4,8 @@ grant and scope, JSON, schema, idempotency, declared cost against mandate, handl
 signature come before, on the HTTP floor; the protocols add nothing after (AGENT_ACTIONS, order of checks).
 
 What commits together: the handler's own writes, its charges and receipts, the kept answer of its idempotency
-key, and the audit row. A 4xx AgentError of the handler takes back what the handler did and keeps the refusal as
-the answer; a crash takes back everything and frees the key.
+key, and the audit row. A refusal of the handler (a 4xx AgentError, or what ``refusals`` knows) takes back what the
+handler did and is kept as the answer; a crash takes back everything and frees the key.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from django.db import DatabaseError, InterfaceError, transaction
 from agentweb.access import authorization, limits, site_keys
 from agentweb.access.database import first_write, is_passing, patiently, write_patiently
 from agentweb.catalog.actions import Action, Effect
-from agentweb.invoke import audit, idempotency, results
+from agentweb.invoke import audit, idempotency, refusals, results
 from agentweb.invoke.calls import Call, Outcome
 from agentweb.invoke.context import Context
 from agentweb.ledger import charges, receipts
@@ -232,7 +232,6 @@ class _HandlerRefusal(Exception):
 
 def _run(call: Call, value: Json, *, till: charges.Till | None) -> Any:
     action = call.action
-    typed = action.to_python(action.input.prepare(value))
     context = Context(
         action=action,
         caller=call.caller,
@@ -244,7 +243,14 @@ def _run(call: Call, value: Json, *, till: charges.Till | None) -> Any:
     handler: Callable[[Any, Any], Any] = action.handler
     if iscoroutinefunction(handler):
         handler = async_to_sync(handler)
-    return handler(typed, context)
+    try:
+        # A type of the site's own may refuse values too, while it is made.
+        return handler(action.to_python(action.input.prepare(value)), context)
+    except Exception as error:
+        refusal = refusals.refusal_of(error)
+        if refusal is None or refusal is error:
+            raise
+        raise refusal from error
 
 
 def _encoded(call: Call, returned: Any) -> bytes:

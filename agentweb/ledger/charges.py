@@ -28,7 +28,7 @@ from agentweb.wire.errors import (
     MoneyError,
     ServerError,
 )
-from agentweb.wire.money import format_amount, parse_amount
+from agentweb.wire.money import CURRENCIES, format_amount, parse_amount
 
 MAX_CHARGES: Final = 100
 MAX_ITEM_LENGTH: Final = 200
@@ -69,11 +69,8 @@ class Till:
         self, amount: int | str | Decimal, currency: str, *, item: str, metadata: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """See ``Context.charge``."""
+        _check_written(amount, currency, item)
         minor = parse_amount(amount, currency)
-        if not isinstance(item, str) or not 0 < len(item) <= MAX_ITEM_LENGTH:
-            raise ValueError(
-                f"item is a text of 1 to {MAX_ITEM_LENGTH} characters that names what is paid for"
-            )
         if len(self.charges) >= MAX_CHARGES:
             raise ValueError(f"one call may charge at most {MAX_CHARGES} times")
         self._keep_to_ceiling(minor, currency)
@@ -87,10 +84,17 @@ class Till:
         if self.ceiling is None:
             return
         total = minor + sum(charge.amount for charge in self.charges)
-        if currency == self.ceiling.currency and total <= self.ceiling.amount:
+        if currency != self.ceiling.currency:
+            raise ServerError(
+                Code.COST_MISMATCH,
+                "The site charged in another currency than this action declares. Nothing was charged.",
+                status=500,
+                debug=f"charge in {currency}; the declared cost is in {self.ceiling.currency}",
+            )
+        if total <= self.ceiling.amount:
             return
         price = format_amount(total, currency)
-        if self.ceiling.is_fixed or currency != self.ceiling.currency:
+        if self.ceiling.is_fixed:
             # More than the site's own declaration is the site's bug: the caller learns only that.
             raise ServerError(
                 Code.COST_MISMATCH,
@@ -105,6 +109,28 @@ class Till:
             amount=price,
             currency=currency,
         )
+
+
+def _check_written(amount: object, currency: object, item: object) -> None:
+    """Raise for what only the site's own code can have got wrong: a crash for its log, not a refusal for the agent.
+
+    Digits and range of an amount may come from the input, so ``parse_amount`` refuses them to the agent.
+    """
+    if isinstance(amount, bool) or not isinstance(amount, (int, str, Decimal)):
+        raise TypeError(
+            f"charge() takes the amount as an int, a Decimal or a text, not as a {type(amount).__name__}: "
+            "a float has no exact cents."
+        )
+    if not isinstance(currency, str):
+        raise TypeError(f"charge() takes the currency as a text, not as a {type(currency).__name__}.")
+    if currency not in CURRENCIES:
+        raise ValueError(f"charge() takes an active ISO 4217 currency such as USD, not {currency!r}.")
+    if not isinstance(item, str):
+        raise TypeError(
+            f"charge() takes item as a text that names what is paid for, not as a {type(item).__name__}."
+        )
+    if not 0 < len(item) <= MAX_ITEM_LENGTH:
+        raise ValueError(f"charge() takes an item of 1 to {MAX_ITEM_LENGTH} characters, not {len(item)}.")
 
 
 def enter(caller: Caller, *, spends: bool) -> None:
@@ -219,17 +245,22 @@ def _limit(row: Mandate, minor: int, currency: str) -> AgentError | None:
     remaining = row.total - row.spent
     if currency != row.currency:
         limit, said = "currency", f"The mandate is in {row.currency}, the charge in {currency}."
+        advice = f"ask the person for a mandate in {currency}"
     elif minor > row.per_tx:
         limit = "per_tx"
         said = f"One charge may be at most {format_amount(row.per_tx, row.currency)} {row.currency}."
+        advice = "choose something cheaper, or ask the person for a mandate that allows more in one charge"
     elif minor > remaining:
         limit = "total"
         said = f"Only {format_amount(remaining, row.currency)} {row.currency} of the mandate is left."
+        advice = "choose something cheaper, or ask the person for a new mandate"
+        if not remaining:
+            said, advice = "Nothing of the mandate is left.", "ask the person for a new mandate"
     else:
         return None
     return AuthorizationError(
         Code.MANDATE_EXCEEDED,
-        f"{said} Nothing was charged; choose something cheaper or ask the person for a larger mandate.",
+        f"{said} Nothing was charged; {advice}.",
         limit=limit,
         remaining=format_amount(remaining, row.currency),
         currency=row.currency,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
 from django.db import OperationalError, connection
+from django.http import Http404
 from django.test.utils import CaptureQueriesContext
 
 from agentweb import AgentError, action
@@ -19,6 +22,16 @@ from agentweb.models import AuditEntry, IdempotencyRecord, Mandate, Receipt
 from agentweb.signals import action_invoked, receipt_issued
 from tests.site.models import Note
 from tests.support.calls import agent_caller, answer, call_of, caller_with, chain_of, do
+
+
+@dataclass
+class Late:
+    hour: int
+
+    def __post_init__(self) -> None:
+        if self.hour > 22:
+            raise ValidationError({"hour": "We close at 22."})
+
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KEY = "intent-0123456789"
@@ -174,6 +187,72 @@ def test_a_crash_takes_back_everything_frees_the_key_and_says_nothing_internal(
     assert [row.outcome for row in AuditEntry.objects.all()] == ["handler_error"]
 
 
+def fail_with(error: Exception, *, effect: str, key: str | None = KEY) -> AgentError:
+    """Declare an action that writes a note and raises, and call it."""
+
+    def handler(inp: Any, ctx: Any) -> None:
+        Note.objects.create(text="work")
+        raise error
+
+    with registry.only():
+        action("fail", effect=effect, scope="notes:write", description="Fail.", input={"type": "object"})(
+            handler
+        )
+        return refused("fail", {}, agent_caller(), key=key)
+
+
+@pytest.mark.parametrize("effect", ["write", "read"])
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (Http404("no row in table secrets"), 404, "not_found"),
+        (PermissionDenied("of the secrets"), 403, "not_allowed"),
+        (ValidationError("Too late."), 422, "invalid_input"),
+        (Note.DoesNotExist("no row"), 500, "handler_error"),
+    ],
+)
+def test_what_a_django_view_may_raise_is_a_refusal_of_the_handler_too(
+    effect: str, error: Exception, status: int, code: str
+) -> None:
+    found = fail_with(error, effect=effect)
+    assert (found.status, found.code) == (status, code)
+    assert "secrets" not in json.dumps(found.as_dict("rq_1"))
+    if effect == "write":
+        assert not Note.objects.exists()
+        assert IdempotencyRecord.objects.filter(state="done").exists() is (status < 500)
+        again = fail_with(RuntimeError("ran again"), effect=effect)
+        assert (again.code, "Idempotent-Replayed" in again.headers) == (
+            ("handler_error", False) if status == 500 else (code, True)
+        )
+
+
+def test_the_messages_of_a_validation_error_are_problems_with_pointers() -> None:
+    error = ValidationError(
+        {
+            "price": [
+                ValidationError("At most %(most)s.", code="max_value", params={"most": 5}),
+                "Not that.",
+            ],
+            NON_FIELD_ERRORS: ["The shop is closed."],
+        }
+    )
+    found = fail_with(error, effect="write")
+    assert [(each["pointer"], each["code"], each["message"]) for each in found.problems or []] == [
+        ("", "invalid", "The shop is closed."),
+        ("/price", "invalid", "Not that."),
+        ("/price", "max_value", "At most 5."),
+    ]
+
+
+def test_a_type_of_the_site_may_refuse_a_value_while_it_is_made() -> None:
+    def handler(inp: Late, ctx: Any) -> None: ...
+
+    with registry.only():
+        action("late", effect="write", scope="notes:write", description="Late.")(handler)
+        error = refused("late", {"hour": 23}, agent_caller(), key=KEY)
+    assert (error.status, (error.problems or [])[0]["pointer"]) == (422, "/hour")
+
+
 def test_a_result_that_is_not_json_is_the_sites_fault_and_changes_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -197,7 +276,7 @@ def test_an_async_handler_commits_like_any_other() -> None:
 
 
 def test_a_passing_outage_of_the_database_is_503_and_frees_the_key() -> None:
-    def locked(inp: Any, ctx: Any) -> None:
+    def locked(_inp: Any, ctx: Any) -> None:
         error = OperationalError("database is locked")
         error.__cause__ = type("Cause", (Exception,), {"sqlite_errorname": "SQLITE_BUSY"})()
         raise error

@@ -40,18 +40,21 @@ def test_a_spend_under_a_grant_without_a_mandate_names_what_it_would_cost() -> N
 
 
 @pytest.mark.parametrize(
-    ("spending", "price", "limit", "remaining"),
+    ("spending", "price", "limit", "remaining", "advice"),
     [
-        ("USD:50.00/200.00", "50.01", "per_tx", "200.00"),
-        ("USD:50.00/40.00", "41", "total", "40.00"),
-        ("JPY:5000/5000", "10", "currency", "5000"),
+        ("USD:50.00/200.00", "50.01", "per_tx", "200.00", "a mandate that allows more in one charge."),
+        ("USD:50.00/40.00", "41", "total", "40.00", "choose something cheaper, or ask the person for a new"),
+        ("JPY:5000/5000", "10", "currency", "5000", "charged; ask the person for a mandate in USD."),
     ],
 )
-def test_each_limit_is_named_with_what_is_left(spending: str, price: str, limit: str, remaining: str) -> None:
+def test_each_limit_is_named_with_what_is_left_and_what_helps(
+    spending: str, price: str, limit: str, remaining: str, advice: str
+) -> None:
     error = refused({"item": "tea", "price": Decimal(price)}, agent_caller(spending=spending), 1)
     assert (error.code, error.status) == ("mandate_exceeded", 403)
     assert (error.extra["limit"], error.extra["remaining"]) == (limit, remaining)
     assert error.extra["currency"] == spending[:3]
+    assert advice in error.message
 
 
 def test_a_mandate_can_be_spent_to_the_last_cent_and_not_one_further() -> None:
@@ -150,7 +153,59 @@ def test_a_handler_may_catch_a_refused_charge_and_offer_something_cheaper() -> N
     assert spend_with(cheaper, caller, 2, price="3").receipts[0]["item"] == "small"
 
 
-@pytest.mark.parametrize("amount", [1.5, True, "1e2", "-5", "0", Decimal("NaN")])
+@pytest.mark.parametrize(
+    ("amount", "currency", "item", "said"),
+    [
+        (1.5, "USD", "tea", "not as a float: a float has no exact cents"),
+        (True, "USD", "tea", "not as a bool"),
+        (None, "USD", "tea", "not as a NoneType"),
+        (1, "usd", "tea", "not 'usd'"),
+        (1, "XYZ", "tea", "not 'XYZ'"),
+        (1, None, "tea", "not as a NoneType"),
+        (1, "USD", 5, "not as a int"),
+        (1, "USD", "", "not 0"),
+        (1, "USD", "x" * 201, "not 201"),
+    ],
+)
+def test_what_only_the_site_can_get_wrong_is_a_crash_in_its_log_and_no_refusal(
+    amount: Any, currency: Any, item: Any, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caller = agent_caller(spending="USD:50.00/200.00")
+    with pytest.raises(AgentError) as caught:
+        spend_with(lambda inp, ctx: ctx.charge(amount, currency, item=item), caller)
+    assert (caught.value.code, caught.value.status) == ("handler_error", 500)
+    assert said in caplog.text
+    assert "Traceback" in caplog.text
+    assert not Receipt.objects.exists()
+
+
+def test_a_charge_in_another_currency_than_declared_is_said_as_that(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(AgentError) as caught:
+        spend_with(
+            lambda inp, ctx: ctx.charge(1, "EUR", item="tea"), agent_caller(spending="USD:50.00/200.00")
+        )
+    assert (caught.value.code, caught.value.status) == ("cost_mismatch", 500)
+    assert "another currency" in caught.value.message
+    assert "charge in EUR; the declared cost is in USD" in caplog.text
+
+
+def test_an_async_handler_is_told_to_await_its_charge(caplog: pytest.LogCaptureFixture) -> None:
+    caller = agent_caller(spending="USD:50.00/200.00")
+
+    async def forgets(inp: Any, ctx: Any) -> Any:
+        return ctx.charge(1, "USD", item="tea")
+
+    async def awaits(inp: Any, ctx: Any) -> Any:
+        return await ctx.acharge(1, "USD", item="tea")
+
+    with pytest.raises(AgentError) as caught:
+        spend_with(forgets, caller)
+    assert caught.value.code == "handler_error"
+    assert "await ctx.acharge(...)" in caplog.text
+    assert len(spend_with(awaits, caller, 2).receipts) == 1
+
+
+@pytest.mark.parametrize("amount", ["1e2", "-5", "0", Decimal("NaN")])
 def test_an_amount_that_is_no_amount_is_refused(amount: Any) -> None:
     caller = agent_caller(spending="USD:50.00/200.00")
     with pytest.raises(AgentError) as caught:
