@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import pytest
 from django.core.checks import run_checks
 from django.db import connection, connections
+from django.test.utils import _TestState
 
 from agentweb.access import checks, site_keys
 from agentweb.access.models import SiteKey
@@ -81,7 +85,60 @@ def test_other_databases_and_unasked_ones_are_left_alone(sqlite_file: Any) -> No
     assert ids(checks.check_durability(databases=["default"])) == ["agentweb.W031"]
 
 
+@pytest.fixture
+def no_test_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process as one in which no test runner has set up its environment."""
+    monkeypatch.delattr(_TestState, "saved_data")
+
+
 @pytest.mark.django_db
+def test_w033_is_silent_while_tests_run() -> None:
+    assert not SiteKey.objects.exists()
+    assert checks.check_site_key(ASKED) == []
+
+
+@pytest.mark.parametrize("command", ["test", "check"])
+def test_w033_speaks_to_a_site_and_not_to_its_tests(tmp_path: Path, command: str) -> None:
+    (tmp_path / "conf.py").write_text(
+        "SECRET_KEY = 'only-for-tests-0123456789-0123456789-0123456789'\n"
+        "INSTALLED_APPS = ['django.contrib.contenttypes', 'django.contrib.auth', 'agentweb']\n"
+        "DATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': 'site.sqlite3'}}\n"
+        "ROOT_URLCONF = 'agentweb.urls'\n"
+        "AGENTWEB = {'ORIGIN': 'https://shop.example'}\n"
+    )
+    (tmp_path / "test_one.py").write_text(
+        "from django.test import TestCase\nclass One(TestCase):\n    def test_one(self):\n        pass\n"
+    )
+    root = Path(__file__).parents[2]
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "conf",
+        "PYTHONPATH": f"{root}{os.pathsep}{tmp_path}",
+    }
+
+    def manage(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "django", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    if command == "test":
+        said = manage("test")
+        assert "Ran 1 test" in said
+        assert "W033" not in said
+    else:
+        manage("migrate", "--verbosity=0", "--skip-checks")
+        assert "W033" in manage("check", "--database", "default")
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("no_test_run")
 def test_w033_no_site_key_outside_debug(settings: Any) -> None:
     assert ids(checks.check_site_key(databases=["default"])) == ["agentweb.W033"]
     settings.DEBUG = True
@@ -106,6 +163,7 @@ def test_w034_a_key_that_secret_key_does_not_open(settings: Any) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("no_test_run")
 def test_the_checks_are_registered_and_those_that_ask_the_database_only_run_when_asked() -> None:
     mine = {f"agentweb.W03{n}" for n in range(5)}
     plain = {message.id for message in run_checks()} & mine
