@@ -9,11 +9,20 @@ from __future__ import annotations
 
 from typing import Final
 
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
 from django.urls import URLPattern, URLResolver
 
 from agentweb import rooms
 
 app_name: Final = "agentweb"
+
+if apps.apps_ready and not apps.is_installed("agentweb"):
+    # Otherwise the first model that is imported says it, in words that name neither setting nor cure.
+    raise ImproperlyConfigured(
+        "agentweb.urls is included in the URLconf, and 'agentweb' is not in INSTALLED_APPS. Add it there, or take "
+        "the include out."
+    )
 
 well_known: list[URLPattern | URLResolver] = rooms.well_known()
 urlpatterns: list[URLPattern | URLResolver] = [*well_known, *rooms.urlpatterns()]

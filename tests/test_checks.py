@@ -145,6 +145,24 @@ def test_faults_of_declarations_are_checks_of_their_level() -> None:
     )
 
 
+def test_a_site_without_any_action_is_told_where_they_are_looked_for() -> None:
+    with registry.only():
+        found = one(check_declarations())
+    assert (found.id, found.level) == ("agentweb.W014", checks.WARNING)
+    assert found.msg == (
+        "No action is registered; agents.py was looked for in tests.site and found in tests.site."
+    )
+    assert found.hint is not None
+    assert "agents.py" in found.hint
+    assert "INSTALLED_APPS" in found.hint
+
+
+def test_a_declaration_with_a_fault_is_not_told_as_none() -> None:
+    with registry.only():
+        action("two", scope="*")(handler)
+        assert one(check_declarations()).id == "agentweb.E013"
+
+
 @pytest.mark.django_db
 def test_the_checks_are_registered_under_the_tag() -> None:
     with registry.only():
@@ -324,3 +342,15 @@ def test_an_argument_that_does_not_exist_is_an_error_at_its_place(project: Calla
     )
     assert found.returncode != 0
     assert "unexpected keyword argument 'serializer'" in found.stderr
+
+
+def test_urls_without_the_app_say_which_of_the_two_is_missing(
+    project: Callable[[str], Run], tmp_path: Path
+) -> None:
+    run = project("")
+    settings = tmp_path / "settings.py"
+    settings.write_text(settings.read_text().replace(", 'agentweb'", ""))
+    found = run("-m", "django", "check")
+    assert found.returncode != 0
+    assert "ImproperlyConfigured: agentweb.urls is included" in found.stderr
+    assert "'agentweb' is not in INSTALLED_APPS" in found.stderr

@@ -3,7 +3,7 @@
 ========== =============================================================================================
 E040       another view of the site answers at an action's path, or is kept from answering by it
 E041       an input that travels in the query string is named like a secret, so every call is refused
-W040       ``agentweb.urls`` is not in the URLconf: nothing answers
+W040       ``agentweb.urls`` is not in the URLconf, or another view takes its requests: nothing answers
 W041       the manifest does not answer at the root of the host
 W042       django-cors-headers covers our paths and would answer their preflights by the site's own policy
 W043       a hidden action has a path of its own, where it can be told from a path that does not exist
@@ -39,12 +39,9 @@ def check_action_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if not getattr(settings, "ROOT_URLCONF", None):
         return []
     prefix = mount_prefix()
-    if not _is_ours(next(_views_at(f"{prefix}/{RECEIPTS}"), None)):
-        return [
-            Warning(
-                "agentweb.urls is not included: nothing answers to agents.", hint=_INCLUDE, id="agentweb.W040"
-            )
-        ]
+    views = list(_views_at(f"{prefix}/{RECEIPTS}"))
+    if not views or not _is_ours(views[0]):
+        return [_unreachable(views)]
     catch_alls = set(_views_at(_NO_SUCH_PATH))
     found: list[CheckMessage] = []
     for action in registry.actions():
@@ -59,6 +56,20 @@ def check_action_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
                 )
             )
     return found
+
+
+def _unreachable(views: list[Any]) -> CheckMessage:
+    """W040, by what answers in our place."""
+    if any(_is_ours(view) for view in views):
+        return Warning(
+            f"{_name(views[0])} stands before agentweb.urls in the URLconf and takes all of its requests: nothing "
+            "answers to agents.",
+            hint='Write path("", include("agentweb.urls")) above the pattern that catches all.',
+            id="agentweb.W040",
+        )
+    return Warning(
+        "agentweb.urls is not included: nothing answers to agents.", hint=_INCLUDE, id="agentweb.W040"
+    )
 
 
 def check_well_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:

@@ -109,9 +109,9 @@ class ActionView(AgentView):
         asked = self.http_request.path_info.rstrip("/").rpartition("/")[2][:_LONGEST_GUESS]
         names = [action.name for action in published.visible_actions(self.caller)]
         closest = get_close_matches(asked.lower(), names, n=3)
-        advice = f"did you mean {' or '.join(closest)}? " if closest else ""
+        advice = f"Did you mean {' or '.join(closest)}? " if closest else ""
         return RequestError(
             Code.ACTION_NOT_FOUND,
-            f"No action answers at this address; {advice}The manifest lists all actions with their paths.",
+            f"No action answers at this address. {advice}The manifest lists all actions with their paths.",
             closest=closest,
         )

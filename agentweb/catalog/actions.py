@@ -40,7 +40,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 class Action:
     """A published action; everything in it has been checked.
 
-    ``input_schema`` is published as it is; ``input`` is its compiled form, and ``to_python`` turns a prepared
+    ``input_schema`` and ``output_schema`` are published as they are; ``input`` and ``output`` are their compiled
+    forms, and ``to_python`` turns a prepared
     input (``input.prepare(value)``) into what the handler takes. ``example`` is a valid input when
     ``has_example``. ``rate`` is (calls a second, burst). ``handler`` may be async.
     """
@@ -53,6 +54,7 @@ class Action:
     input_schema: dict[str, Any]
     input: CompiledSchema
     output_schema: dict[str, Any] | None
+    output: CompiledSchema | None
     example: Json
     has_example: bool
     method: str

@@ -51,8 +51,7 @@ def read_cost(cost: Any, input_schema: Schema) -> Cost:
     """The declared cost, checked against the input; raises CostError."""
     if not isinstance(cost, Mapping):
         raise CostError("the cost is not a dict")
-    if set(cost) not in ({"field", "currency"}, {"amount", "currency"}):
-        raise CostError("the cost has other members than field and currency, or amount and currency")
+    _check_members(cost)
     currency = cost["currency"]
     if not isinstance(currency, str) or currency not in CURRENCIES:
         raise CostError("the currency is not an active ISO 4217 code in upper case")
@@ -60,12 +59,24 @@ def read_cost(cost: Any, input_schema: Schema) -> Cost:
         try:
             return Cost(currency=currency, amount=parse_amount(cost["amount"], currency))
         except MoneyError as error:
-            raise CostError(f"the amount does not hold: {error.message}") from None
+            raise CostError(f"the amount does not hold: {error.message.rstrip('.')}") from None
     field = cost["field"]
     if not isinstance(field, str) or not field:
         raise CostError("the field is not a name")
     _check_field(field, input_schema)
     return Cost(currency=currency, field=field)
+
+
+def _check_members(cost: Mapping[Any, Any]) -> None:
+    unknown = [repr(name) for name in cost if name not in ("field", "amount", "currency")]
+    if unknown:
+        raise CostError(f"{', '.join(unknown)} is none of field, amount and currency")
+    if "field" in cost and "amount" in cost:
+        raise CostError("it has a field and an amount; a cost is one of them")
+    if "field" not in cost and "amount" not in cost:
+        raise CostError("it says neither the field that holds the amount nor a fixed amount")
+    if "currency" not in cost:
+        raise CostError("its currency is missing")
 
 
 def _check_field(field: str, schema: Schema) -> None:

@@ -34,6 +34,7 @@ from agentweb.catalog.effects import (
 from agentweb.catalog.faults import Fault, FaultId
 from agentweb.catalog.schema_shapes import is_flat, is_object, is_scalar, nested_members, required_member
 from agentweb.catalog.schema_sources import Source, SourceError, input_source, output_schema
+from agentweb.catalog.type_members import is_float
 from agentweb.wire.schema import NO_EXAMPLE, CompiledSchema, SchemaError, compile_schema
 from agentweb.wire.scopes import check_scope
 from agentweb.wire.strict_json import check_value
@@ -87,7 +88,7 @@ class _Reader:
         compiled = self.compiled(schema, "input")
         if compiled is None:
             schema = None
-        output = self.output()
+        output, compiled_output = self.output()
         method = self.method(effect, schema)
         path = self.path(name)
         if schema is not None:
@@ -102,11 +103,12 @@ class _Reader:
             "input_schema": schema,
             "input": compiled,
             "output_schema": output,
+            "output": compiled_output,
             "example": example,
             "has_example": has_example,
             "method": method,
             "path": path,
-            "cost": self.cost(effect, schema),
+            "cost": self.cost(effect, schema, source.hint if source is not None else None),
             "consequential": self.consequential(effect),
             "idempotent": self.idempotent(effect, method),
             "pages": self.texts("pages", self.written.pages, begins="/"),
@@ -182,7 +184,7 @@ class _Reader:
             )
         return source
 
-    def output(self) -> dict[str, Any] | None:
+    def output(self) -> tuple[dict[str, Any] | None, CompiledSchema | None]:
         try:
             schema = output_schema(self.handler, self.written.output)
         except SourceError as error:
@@ -191,12 +193,11 @@ class _Reader:
                 f"No output schema can be derived: {error}.",
                 "Use a dataclass or TypedDict of plain types, or write the schema as a dict: output={...}.",
             )
-            return None
+            return None, None
         except ValueError as error:
             self.note_schema("output", str(error))
-            return None
-        self.compiled(schema, "output")
-        return schema
+            return None, None
+        return schema, self.compiled(schema, "output")
 
     def compiled(self, schema: dict[str, Any] | None, which: str) -> CompiledSchema | None:
         if schema is None:
@@ -320,10 +321,13 @@ class _Reader:
         try:
             return check_scope(scope)
         except ValueError as error:
-            self.note(FaultId.SCOPE, f"{scope!r} is not a scope.", str(error))
+            hint = str(error)
+            if isinstance(scope, str) and "*" in scope:
+                hint = "Patterns with * are for grants. An action has the one scope that it needs, like 'cart:write'."
+            self.note(FaultId.SCOPE, f"{scope!r} is not a scope.", hint)
             return None
 
-    def cost(self, effect: Effect | None, schema: dict[str, Any] | None) -> Cost | None:
+    def cost(self, effect: Effect | None, schema: dict[str, Any] | None, hint: Any) -> Cost | None:
         cost = self.written.cost
         if cost is None:
             if effect is Effect.SPEND:
@@ -342,10 +346,18 @@ class _Reader:
         if schema is None:
             return None
         try:
-            return read_cost(cost, schema)
+            found = read_cost(cost, schema)
         except CostError as error:
             self.note(FaultId.COST, f"The cost does not hold: {error}.", COST_HINT)
             return None
+        if found.field is not None and is_float(hint, found.field_path):
+            self.note(
+                FaultId.COST,
+                f"The cost does not hold: the handler gets the input {found.field!r} as a float, which has no "
+                "exact cents and cannot be charged.",
+                "Write its type as Decimal; agents send the same number.",
+            )
+        return found
 
     def consequential(self, effect: Effect | None) -> bool:
         given = self.written.consequential

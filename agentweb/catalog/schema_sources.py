@@ -31,11 +31,13 @@ class Source:
     """A schema, and what makes the handler's value of a prepared input that the schema accepts.
 
     ``unsaid`` is the name of a first parameter of which nothing says what it is; it may be an oversight.
+    ``hint`` is the type that the schema was derived from, None for a hand-written one.
     """
 
     schema: dict[str, Any]
     to_python: Callable[[Json], Any]
     unsaid: str | None = None
+    hint: Any = None
 
 
 def input_source(handler: Callable[..., Any], given: Any) -> Source:
@@ -99,7 +101,7 @@ def _written(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _derived(hint: Any) -> Source:
     found = derive(hint)
-    return Source(found.schema, found.convert or as_it_is)
+    return Source(found.schema, found.convert or as_it_is, hint=hint)
 
 
 def _no_input(unsaid: str | None = None) -> Source:
@@ -137,7 +139,7 @@ def _resolved(handler: Callable[..., Any], annotation: Any) -> Any:
             f"the name {error.name!r} in the hint of the input is not known in its module"
         ) from None
     except Exception as error:  # an annotation is code, and may raise anything
-        raise SourceError(f"the hint of the input cannot be read: {error}") from None
+        raise SourceError(f"the hint of the input cannot be read: {str(error).rstrip('.')}") from None
 
 
 def _globals_of(handler: Any) -> dict[str, Any]:

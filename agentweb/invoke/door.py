@@ -254,7 +254,7 @@ def _run(call: Call, value: Json, *, till: charges.Till | None) -> Any:
 
 
 def _encoded(call: Call, returned: Any) -> bytes:
-    return results.encode(returned, call.action.name)
+    return results.encode(returned, call.action.name, call.action.output)
 
 
 def _ceiling(action: Action, value: Json) -> charges.Ceiling | None:

@@ -19,6 +19,7 @@ from django.utils.functional import Promise
 from agentweb import conf
 from agentweb.invoke.redaction import redact
 from agentweb.wire import strict_json
+from agentweb.wire.schema import CompiledSchema
 
 logger = logging.getLogger("agentweb.invoke")
 
@@ -27,8 +28,12 @@ class ResultError(ValueError):
     """The handler returned what cannot be an answer; the text is for the site's log."""
 
 
-def encode(value: Any, action: str) -> bytes:
-    """The body for ``value``; raises ResultError."""
+def encode(value: Any, action: str, output: CompiledSchema | None = None) -> bytes:
+    """The body for ``value``; raises ResultError.
+
+    One that does not fit ``output``, the schema that the action declared, is logged and sent all the same: the work
+    is done, and agents read an answer more tolerantly than its author wrote the schema.
+    """
     try:
         checked, removed = redact(plain(value))
         body = strict_json.dumps(checked)
@@ -40,12 +45,25 @@ def encode(value: Any, action: str) -> bytes:
             action,
             ", ".join(sorted(set(removed))),
         )
+    if output is not None:
+        _check_output(checked, action, output)
     limit: int = conf.get("MAX_RESULT_BYTES")
     if len(body) > limit:
         raise ResultError(
             f"The result of {action} has {len(body)} bytes; AGENTWEB['MAX_RESULT_BYTES'] is {limit}."
         )
     return body
+
+
+def _check_output(value: Any, action: str, output: CompiledSchema) -> None:
+    problems, is_cut = output.problems(value)
+    if problems:
+        logger.error(
+            "The result of %s does not fit its declared output: %s%s",
+            action,
+            ", ".join(f"{problem['pointer'] or 'the whole'} ({problem['code']})" for problem in problems),
+            " and more" if is_cut else "",
+        )
 
 
 def plain(value: Any) -> Any:

@@ -38,6 +38,10 @@ class CatchAllFirst:
     urlpatterns = (re_path("^agent/", catch_all), path("", include("agentweb.urls")))
 
 
+class EverythingFirst:
+    urlpatterns = (re_path("", catch_all), path("", include("agentweb.urls")))
+
+
 class NotIncluded:
     urlpatterns = (path("", own_page),)
 
@@ -98,7 +102,14 @@ def test_another_view_before_an_action_s_path_is_an_error():
 
 def test_a_site_that_does_not_include_us_is_told():
     with override_settings(ROOT_URLCONF=NotIncluded):
-        assert ids() == ["agentweb.W040"]
+        assert found() == [("agentweb.W040", "agentweb.urls is not included: nothing answers to agents.")]
+
+
+def test_a_site_that_includes_us_behind_a_catch_all_is_told_what_shadows_us():
+    with override_settings(ROOT_URLCONF=EverythingFirst):
+        ((each, said),) = found()
+    assert each == "agentweb.W040"
+    assert said.startswith("tests.agent_actions.test_checks.catch_all stands before agentweb.urls")
 
 
 def test_a_manifest_that_is_not_at_the_root_of_the_host_is_told():

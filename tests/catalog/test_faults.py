@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any, NewType, TypedDict
 
 import pytest
 from django.test import override_settings
@@ -74,7 +75,7 @@ def test_a_lambda_needs_a_name() -> None:
     assert found.obj.startswith("tests.catalog.test_faults.")
 
 
-@pytest.mark.parametrize("scope", ["", "Cart", "cart:*", "*", "a:b:c:d:e:f", "cart write", 5, "a" * 101])
+@pytest.mark.parametrize("scope", ["", "Cart", "a:b:c:d:e:f", "cart write", 5, "a" * 101])
 def test_a_bad_scope_is_refused(scope: Any) -> None:
     found = refused(scope=scope)
     assert found.id == "agentweb.E013"
@@ -212,10 +213,12 @@ def test_a_path_parameter_must_be_a_required_scalar_input(schema: Any) -> None:
     ("cost", "why"),
     [
         ("25 USD", "not a dict"),
-        ({}, "other members"),
-        ({"currency": "USD"}, "other members"),
-        ({"amount": 1}, "other members"),
-        ({"amount": 1, "field": "price", "currency": "USD"}, "other members"),
+        ({}, "neither the field"),
+        ({"currency": "USD"}, "neither the field"),
+        ({"amount": 1}, "its currency is missing"),
+        ({"field": "price"}, "its currency is missing"),
+        ({"field": "price", "curency": "USD"}, "'curency' is none of field, amount and currency"),
+        ({"amount": 1, "field": "price", "currency": "USD"}, "one of them"),
         ({"field": "price", "currency": "usd"}, "ISO 4217"),
         ({"field": "price", "currency": ["USD"]}, "ISO 4217"),
         ({"amount": 1, "currency": "XXX"}, "ISO 4217"),
@@ -259,6 +262,7 @@ def test_a_cost_that_does_not_hold_is_refused(cost: Any, why: str) -> None:
     assert found.id == "agentweb.E020"
     assert found.dangerous is True
     assert why in found.message
+    assert ".." not in found.message
     assert '{"field": "price", "currency": "USD"}' in found.hint
 
 
@@ -456,6 +460,37 @@ def test_a_read_by_post_is_warned_of() -> None:
     assert found.id == "agentweb.W012"
     assert found.dangerous is False
     assert found.hint == "Leave method out: its input fits into a query string."
+
+
+class Order(TypedDict):
+    price: Annotated[float, {"minimum": 0}]
+
+
+@dataclass
+class Basket:
+    order: Order
+    price: Decimal
+    tip: Euros
+
+
+Euros = NewType("Euros", float)
+
+
+@pytest.mark.parametrize("field", ["/order/price", "tip"])
+def test_a_cost_that_the_handler_gets_as_a_float_is_refused(field: str) -> None:
+    found = refused(**{**SPEND, "input": Basket}, cost={"field": field, "currency": "EUR"})
+    assert (found.id, found.dangerous) == ("agentweb.E020", True)
+    assert f"{field!r} as a float" in found.message
+    assert "Decimal" in found.hint
+    assert declared(**{**SPEND, "input": Basket}, cost={"field": "price", "currency": "EUR"})[1] == []
+
+
+def test_a_pattern_as_the_scope_of_an_action_is_told_apart() -> None:
+    for scope in ("cart:*", "*"):
+        found = refused(scope=scope)
+        assert (found.id, found.dangerous) == ("agentweb.E013", True)
+        assert found.hint.startswith("Patterns with * are for grants.")
+    assert "*" not in refused(scope="Cart").hint
 
 
 def test_an_input_that_nothing_describes_is_warned_of() -> None:

@@ -13,6 +13,7 @@ import pytest
 from django.utils.translation import gettext_lazy
 
 from agentweb.invoke.results import ResultError, encode
+from agentweb.wire.schema import compile_schema
 
 
 class Size(Enum):
@@ -68,3 +69,24 @@ def test_a_result_over_the_limit_is_refused(settings: Any) -> None:
     settings.AGENTWEB = {**settings.AGENTWEB, "MAX_RESULT_BYTES": 1_024}
     with pytest.raises(ResultError, match="1024"):
         encode("x" * 2_000, "test")
+
+
+def test_a_result_that_does_not_fit_its_declared_output_is_logged_without_its_values_and_sent(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    output = compile_schema(
+        {
+            "type": "object",
+            "properties": {"order": {"type": "string"}, "total": {"type": "number"}},
+            "required": ["order", "total"],
+        }
+    )
+    assert encode({"order": "a", "total": Decimal("1.5")}, "look", output)
+    assert caplog.records == []
+    assert encode({"order": ["a private word"]}, "look", output) == b'{"order":["a private word"]}'
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("agentweb.invoke", "ERROR")
+    assert record.getMessage().startswith("The result of look does not fit its declared output: ")
+    assert "/order (type)" in record.getMessage()
+    assert "/total (required)" in record.getMessage()
+    assert "private" not in caplog.text
