@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
@@ -13,12 +14,23 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from demo_project import staging
+from demo_project.origin import noted
 from demo_project.running import SiteFailedError, running
 from demo_project.staging import StagingError
 from demo_project.story.narrator import Narrator, UnexpectedError
 from demo_project.story.script import Story
 
 _LOG_LINES: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A shop that is open: its origin, who may log in to its admin, and its SQLite file if it has one."""
+
+    origin: str
+    user: str
+    password: str
+    database: Path | None
 
 
 class FailedError(Exception):
@@ -48,19 +60,22 @@ def tell(narrator: Narrator, *, database: Path | None, fresh: bool, port: int) -
 
 def serve(
     narrator: Narrator,
-    opened: Callable[[str, str, str], None],
+    opened: Callable[[Opened], None],
     *,
     database: Path | None,
     fresh: bool,
     port: int,
 ) -> None:
-    """Keep the shop open until interrupted. ``opened(origin, user, password)`` is called once it answers."""
-    with _failures_told(None), _stage(narrator, database, fresh) as environment:
+    """Keep the shop open until interrupted. ``opened`` is called once it answers."""
+    with _failures_told(None), _stage(narrator, database, fresh) as environment, ExitStack() as held:
         user, password = staging.renew_staff()
-        with running(environment, port=port) as site:
-            opened(site.origin, user, password)
-            while site.is_running:
-                time.sleep(0.2)
+        site = held.enter_context(running(environment, port=port))
+        file = environment.get("AGENTWEB_DEMO_DATABASE")
+        if file is not None:
+            held.enter_context(noted(Path(file), site.origin))
+        opened(Opened(site.origin, user, password, None if file is None else Path(file)))
+        while site.is_running:
+            time.sleep(0.2)
         raise FailedError("The site stopped by itself; what it said stands above.")
 
 

@@ -1,7 +1,8 @@
 """Settings of the demo shop. They work as they are; the environment can change what follows.
 
 AGENTWEB_DEMO_DATABASE    path of the SQLite file, or postgresql://user:password@host:port/name
-AGENTWEB_DEMO_ORIGIN      what agents call the site, http://127.0.0.1:8000 unless said otherwise
+AGENTWEB_DEMO_ORIGIN      what agents call the site; that of the demo which is open on this database, else
+                          http://127.0.0.1:8000
 AGENTWEB_DEMO_SECRET_KEY  instead of the generated one
 AGENTWEB_DEMO_DEBUG       0 to see the site as visitors of a public one would
 """
@@ -13,10 +14,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from demo_project.database import database
+from demo_project.origin import noted_origin
 from demo_project.secret import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent
-ORIGIN = os.environ.get("AGENTWEB_DEMO_ORIGIN", "http://127.0.0.1:8000")
+DATABASES = {"default": database(os.environ.get("AGENTWEB_DEMO_DATABASE") or str(BASE_DIR / "demo.sqlite3"))}
+ORIGIN = (
+    os.environ.get("AGENTWEB_DEMO_ORIGIN")
+    or ("sqlite3" in DATABASES["default"]["ENGINE"] and noted_origin(Path(DATABASES["default"]["NAME"])))
+    or "http://127.0.0.1:8000"
+)
 
 SECRET_KEY = os.environ.get("AGENTWEB_DEMO_SECRET_KEY") or secret_key(BASE_DIR / "demo.sqlite3-secret")
 DEBUG = os.environ.get("AGENTWEB_DEMO_DEBUG", "1") == "1"
@@ -58,7 +65,6 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": database(os.environ.get("AGENTWEB_DEMO_DATABASE") or str(BASE_DIR / "demo.sqlite3"))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 USE_TZ = True

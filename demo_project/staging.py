@@ -14,9 +14,12 @@ from django.core.management import call_command
 from django.db import connection
 
 from agentweb.access import site_keys
+from demo_project.origin import lock_of
 from demo_project.shop import loading
 
 STAFF: Final = "staff"
+_LOCK_SECONDS: Final = 0.5
+"""Longer than a command that only looks whether a demo runs; see ``origin``."""
 _SIDE_FILES: Final = ("", "-wal", "-shm", "-journal")
 
 
@@ -43,7 +46,7 @@ def alone(path: Path) -> Iterator[None]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = sqlite3.connect(path.with_name(f"{path.name}-lock"), timeout=0, isolation_level=None)
+        lock = sqlite3.connect(lock_of(path), timeout=_LOCK_SECONDS, isolation_level=None)
     except (OSError, sqlite3.Error) as error:
         raise StagingError(f"{path} cannot be used: {error}.") from None
     with closing(lock):

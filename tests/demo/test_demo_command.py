@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
+from demo_project.origin import lock_of, note_of, noted_origin
 from tests.demo.shopping import ROOT
 
 ESCAPE = "\x1b"
@@ -179,6 +180,97 @@ def test_staff_log_in_with_the_printed_password(tmp_path: Path) -> None:
         assert "Copy paper A4" in answer.text
         for page in ("/admin/shop/order/", "/admin/shop/contactmessage/", "/static/admin/css/base.css"):
             assert browser.get(page).status_code == 200
+
+
+def run(command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A command line as a person pastes it into a shell, in the folder where the shop was opened."""
+    return subprocess.run(
+        ["/bin/sh", "-c", command],
+        env=environment() | {"PYTHONPATH": str(ROOT)} | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def lines_for_people(process: subprocess.Popen[str]) -> dict[str, str]:
+    assert process.stdout is not None
+    lines = [process.stdout.readline().rstrip("\n") for _ in range(4)]
+    return dict(line.split(": ", 1) for line in lines)
+
+
+def test_the_printed_lines_let_an_agent_in(tmp_path: Path) -> None:
+    database = tmp_path / "a shop.sqlite3"
+    with served("--database", database) as (process, origin, *_):
+        told = lines_for_people(process)
+        for name in ("front page", "admin, for the staff login", "manifest"):
+            assert told[name].startswith(f"{origin}/")
+            assert httpx.get(told[name], trust_env=False, follow_redirects=True).status_code == 200
+        store = {"AGENTWEB_KEY_STORE": str(tmp_path / "agent-keys.json")}
+        issued = run(told["let an agent in"], **store)
+        assert issued.returncode == 0, issued.stderr
+        assert issued.stderr == ""
+        assert f" for {origin.partition('://')[2]}, until " in issued.stdout
+        client = f"{sys.executable} -m agentweb.client"
+        added = run(f"{told['let an agent in']} | {client} add-grant -", **store)
+        assert added.returncode == 0, added.stderr
+        cart = '{"product_id": "hojicha-100", "quantity": 1}'
+        called = run(f"{client} call {origin} add_to_cart '{cart}'", **store)
+        assert called.returncode == 0, called.stderr
+        assert "cart_id" in called.stdout
+
+
+GRANT = "import sys; from django.conf import settings; sys.stdout.write(settings.AGENTWEB['ORIGIN'])"
+
+
+def origin_beside(database: Path, **variables: str) -> str:
+    """What a command that is started now on this database takes for the shop's origin."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "manage.py"), "shell", "--verbosity=0", "-c", GRANT],
+        env={**environment(), "AGENTWEB_DEMO_DATABASE": str(database), **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_commands_know_the_origin_of_the_shop_that_is_open_and_no_other(tmp_path: Path) -> None:
+    database = tmp_path / "shop.sqlite3"
+    note = tmp_path / "shop.sqlite3-origin"
+    usual = "http://127.0.0.1:8000"
+    assert origin_beside(database) == usual
+    with served("--database", database) as (process, origin, *_):
+        assert origin_beside(database) == origin
+        assert origin_beside(database, AGENTWEB_DEMO_ORIGIN="http://127.0.0.1:9") == "http://127.0.0.1:9"
+        assert origin_beside(tmp_path / "another.sqlite3") == usual
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    assert not note.exists()
+    with served("--database", database) as (process, *_):
+        process.kill()
+        process.wait(10)
+        assert note.exists()
+        # What a killed demo left behind is no origin, and the next demo is not hindered by it.
+        assert origin_beside(database) == usual
+    with served("--database", database) as (_, origin, *_):
+        assert origin_beside(database) == origin
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"http://evil.example", b"\xff\xfe", b"http://127.0.0.1:8123\nmore"]
+)
+def test_a_note_that_no_demo_wrote_is_ignored(tmp_path: Path, content: bytes) -> None:
+    database = tmp_path / "shop.sqlite3"
+    note_of(database).write_bytes(content)
+    with closing(sqlite3.connect(lock_of(database), isolation_level=None)) as lock:
+        lock.execute("BEGIN EXCLUSIVE")
+        assert noted_origin(database) is None
+        note_of(database).write_text("http://127.0.0.1:8123")
+        assert noted_origin(database) == "http://127.0.0.1:8123"
+    assert noted_origin(database) is None
 
 
 def test_a_busy_port_is_said_clearly(tmp_path: Path) -> None:

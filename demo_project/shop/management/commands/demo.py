@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import threading
 from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+
+if TYPE_CHECKING:
+    from demo_project.performance import Opened
+
+_MANAGE: Final = Path(__file__).resolve().parents[4] / "manage.py"
 
 
 class Command(BaseCommand):
@@ -23,7 +30,7 @@ class Command(BaseCommand):
             "--serve",
             action="store_true",
             help="Tell no story: keep the site up until it is interrupted. Prints 'ready URL' and "
-            "'staff: USER PASSWORD' once it answers.",
+            "'staff: USER PASSWORD' once it answers, then where to look and how to let an agent in.",
         )
         parser.add_argument(
             "--port", type=_port, default=0, help="Port on 127.0.0.1; any free one by default."
@@ -59,10 +66,39 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             sys.exit(0 if options["serve"] else 130)
 
-    def _opened(self, origin: str, user: str, password: str) -> None:
-        self.stdout.write(f"ready {origin}")
-        self.stdout.write(f"staff: {user} {password}")
+    def _opened(self, shop: Opened) -> None:
+        # Two lines that programs read, then those for people.
+        self.stdout.write(f"ready {shop.origin}")
+        self.stdout.write(f"staff: {shop.user} {shop.password}")
+        self.stdout.write(f"front page: {shop.origin}/")
+        self.stdout.write(f"admin, for the staff login: {shop.origin}/admin/")
+        self.stdout.write(f"manifest: {shop.origin}/.well-known/agent-actions.json")
+        self.stdout.write(f"let an agent in: {_issue_grant(shop)}")
         self.stdout.flush()
+
+
+def _issue_grant(shop: Opened) -> str:
+    """The command line that gives an agent what it needs to buy, for a shell in this very folder."""
+    python = shlex.join([_from_here(sys.executable)])
+    needs = {}
+    if shop.database is None:
+        needs["AGENTWEB_DEMO_ORIGIN"] = shop.origin
+    elif shop.database != Path(settings.BASE_DIR, "demo.sqlite3"):
+        needs["AGENTWEB_DEMO_DATABASE"] = _from_here(str(shop.database))
+    words = [
+        *(f"{name}={shlex.quote(value)}" for name, value in needs.items()),
+        f"{python} {shlex.quote(_from_here(str(_MANAGE)))} issue_grant",
+        f'--agent-key "$({python} -m agentweb.client key)"',
+        *("--scope 'cart:*'", "--scope checkout", "--mandate USD:50.00/200.00"),
+    ]
+    return " ".join(words)
+
+
+def _from_here(path: str) -> str:
+    """A path as it is written shortest in the current folder."""
+    absolute = Path(path).absolute()
+    here = Path.cwd()
+    return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else path
 
 
 def _port(text: str) -> int:
