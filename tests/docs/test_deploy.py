@@ -1,0 +1,57 @@
+"""The snippets of docs/how-to/deploy.md are right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.http import HttpRequest
+from django.test import override_settings
+
+from agentweb import action, conf
+from agentweb.agent_actions.checks import check_action_paths, check_cors, check_well_known
+from agentweb.catalog.registry import registry
+from agentweb.http.authentication import address_of
+from tests.docs.pages import blocks, file
+
+PAGE = "how-to/deploy.md"
+
+
+def snippet(begin: str) -> dict[str, Any]:
+    [text] = [block.text for block in blocks(PAGE, "python") if block.text.startswith(begin)]
+    names: dict[str, Any] = {"DATABASES": {"default": {}}}
+    exec(text, names)  # noqa: S102
+    return names
+
+
+def test_the_settings_are_settings() -> None:
+    with override_settings(AGENTWEB=snippet("DEBUG")["AGENTWEB"]):
+        assert conf.problems() == []
+
+
+def test_the_expression_keeps_cors_headers_off() -> None:
+    middleware = ["corsheaders.middleware.CorsMiddleware"]
+    with registry.only(), override_settings(MIDDLEWARE=middleware):
+        action("look", description="Look.")(lambda _, ctx: None)
+        assert [found.id for found in check_cors(None)] == ["agentweb.W042"]
+        with override_settings(CORS_URLS_REGEX=snippet("CORS_URLS_REGEX")["CORS_URLS_REGEX"]):
+            assert check_cors(None) == []
+
+
+def test_the_middleware_puts_the_real_address_in_place() -> None:
+    names: dict[str, Any] = {}
+    exec(file(PAGE, "shop/middleware.py"), names)  # noqa: S102
+    request = HttpRequest()
+    request.META = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_REAL_IP": "198.51.100.7"}
+    assert names["RealAddress"](address_of)(request) == "198.51.100.7"
+
+
+def test_the_urls_under_a_path_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.docs import urls_under_a_path
+
+    monkeypatch.setattr(
+        urls_under_a_path, "urlpatterns", snippet("import agentweb.urls")["urlpatterns"], raising=False
+    )
+    with override_settings(ROOT_URLCONF="tests.docs.urls_under_a_path"):
+        assert check_well_known(None) == []
+        assert [found.id for found in check_action_paths(None)] == []
