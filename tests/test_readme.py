@@ -84,6 +84,10 @@ class Project:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
+    def shell(self, line: str) -> str:
+        """A line as it is pasted into a shell whose ``python`` is ours."""
+        return self.run("/bin/sh", "-c", f'python() {{ "{sys.executable}" "$@"; }}; {line}')
+
     def manage(self, *arguments: str) -> str:
         return self.run(sys.executable, "manage.py", *arguments)
 
@@ -127,16 +131,21 @@ def test_the_quick_start_makes_a_site_that_an_agent_can_use(project: Project) ->
     assert listed["name"] == "add_to_cart"
     assert listed["input"]["properties"]["quantity"]["maximum"] == 20
 
-    snippet = project.here(block("python", "from agentweb.client import"))
-    first, _, rest = snippet.partition("agent.add_grant(")
-    key = project.run(sys.executable, "-c", first).strip()
+    key = project.run(sys.executable, "-c", block("python", "# the agent's first step")).strip()
     assert key.startswith("ed25519:")
-
     command = block("sh", "python manage.py issue_grant").strip().replace("ed25519:…", key)
-    issued = json.loads(project.run(sys.executable, *command.split()[1:], "--json"))
-    again = first + "agent.add_grant(" + rest.replace("GRANT_HEADER", repr(issued["header"]))
-    said = project.run(sys.executable, "-c", again).splitlines()
-    assert said == [key, str({"added": 2, "for": key})]
+    printed = project.run(sys.executable, *command.split()[1:])
+    # Pasted as it was printed, and as --quiet prints it.
+    for text in (printed, project.run(sys.executable, *command.split()[1:], "--quiet")):
+        second = project.here(block("python", "# the agent's second step")).replace("…", text)
+        assert json.loads(project.run(sys.executable, "-c", second)) == {"added": 2, "for": key}
+
+
+def test_an_agent_is_let_in_from_the_shell(project: Project) -> None:
+    asking, granting, calling = project.here(block("sh", "python -m agentweb.client key")).splitlines()
+    key = project.shell(asking).strip()
+    assert project.shell(granting.replace("ed25519:…", key)).endswith(": cart:write\n")
+    assert json.loads(project.shell(calling)) == {"added": 2, "for": key}
 
 
 def test_the_public_documents_of_a_fresh_site_are_valid_and_its_checks_are_clean(project: Project) -> None:
