@@ -57,7 +57,7 @@ def test_the_tables_name_every_argument_and_member() -> None:
 def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
-    helped = re.findall(r"^    ([a-z-]+)  ", capsys.readouterr().out, re.MULTILINE)
+    helped = re.findall(r"^    ([a-z-]+)(?:  |$)", capsys.readouterr().out, re.MULTILINE)
     assert re.findall(r"^\| `([a-z-]+)", section("Command line"), re.MULTILINE) == helped
 
 
