@@ -77,10 +77,6 @@ def _iterable(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple, set, frozenset)) else [None]
 
 
-def _flag(value: Any) -> str | None:
-    return None if isinstance(value, bool) else "must be True or False"
-
-
 def _prefix(value: Any) -> str | None:
     if not isinstance(value, str) or not value or value != value.strip("/") or "//" in value:
         return "must be a path without slashes at its ends, for example 'agent'"
@@ -135,9 +131,6 @@ SETTINGS: Final[dict[str, Setting]] = {
     "AUDIT_DAYS": Setting("invocation", 90, "How long audit rows are kept.", _whole(1, 3_650)),
     "SENSITIVE_NAMES": Setting(
         "invocation", (), "Names of members to remove from results, beside the built-in list.", _names
-    ),
-    "REFUND_RESTORES_MANDATE": Setting(
-        "money", True, "Whether a refund gives its amount back to the mandate's total.", _flag
     ),
 }
 

@@ -64,7 +64,6 @@ def test_a_misspelt_key_names_the_nearest(key: Any, nearest: str | None) -> None
         ("MAX_BODY_BYTES", 1_024),
         ("CALLER_RATE", [0.5, 1]),
         ("SENSITIVE_NAMES", ["iban"]),
-        ("REFUND_RESTORES_MANDATE", False),
     ],
 )
 def test_a_good_value_is_taken(key: str, good: Any) -> None:
@@ -98,7 +97,6 @@ def test_a_good_value_is_taken(key: str, good: Any) -> None:
         ("SENSITIVE_NAMES", "iban", "a list of names"),
         ("SENSITIVE_NAMES", [""], "a list of names"),
         ("SENSITIVE_NAMES", 5, "a list of names"),
-        ("REFUND_RESTORES_MANDATE", "no", "True or False"),
         ("GRANT_MAX_DAYS", 0, "from 1"),
         ("SIGNATURE_MAX_SECONDS", 301, "to 300"),
     ],

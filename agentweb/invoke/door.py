@@ -217,7 +217,7 @@ def _after_checks(call: Call, value: Json, till: charges.Till | None) -> bytes:
     except AgentError as error:
         if error.status >= 500:
             raise
-        error.extra = results.plain(error.extra)
+        error.extra = results.published(error.extra, call.action.name)
         raise _HandlerRefusal(error) from error
     return _encoded(call, returned)
 
@@ -237,7 +237,7 @@ def _run(call: Call, value: Json, *, till: charges.Till | None) -> Any:
         caller=call.caller,
         request=call.request,
         request_id=call.request_id,
-        idempotency_key=call.idempotency_key,
+        idempotency_key=None if action.effect is Effect.READ else call.idempotency_key,
         till=till,
     )
     handler: Callable[[Any, Any], Any] = action.handler

@@ -35,16 +35,10 @@ def encode(value: Any, action: str, output: CompiledSchema | None = None) -> byt
     is done, and agents read an answer more tolerantly than its author wrote the schema.
     """
     try:
-        checked, removed = redact(plain(value))
+        checked = published(value, action)
         body = strict_json.dumps(checked)
     except (ValueError, RecursionError) as error:
         raise ResultError(f"The result of {action} is not plain JSON: {error}") from error
-    if removed:
-        logger.warning(
-            "The result of %s had members named like secrets; removed: %s",
-            action,
-            ", ".join(sorted(set(removed))),
-        )
     if output is not None:
         _check_output(checked, action, output)
     limit: int = conf.get("MAX_RESULT_BYTES")
@@ -66,11 +60,18 @@ def _check_output(value: Any, action: str, output: CompiledSchema) -> None:
         )
 
 
-def plain(value: Any) -> Any:
-    """The value as plain JSON; raises ResultError or, for what JSON cannot hold, ValueError."""
+def published(value: Any, action: str) -> Any:
+    """The value as plain JSON without its secret members, of a result or of a refusal.
+
+    Raises ResultError or, for what JSON cannot hold, ValueError.
+    """
     converted = _plain(value)
     strict_json.check_value(converted)
-    return converted
+    checked, removed = redact(converted)
+    if removed:
+        names = ", ".join(sorted(set(removed)))
+        logger.warning("The answer of %s had members named like secrets; removed: %s", action, names)
+    return checked
 
 
 def _plain(value: Any) -> Any:

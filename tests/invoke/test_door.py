@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -35,6 +36,7 @@ class Late:
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KEY = "intent-0123456789"
+EMPTY = {"type": "object", "additionalProperties": False}
 
 
 @pytest.fixture
@@ -413,3 +415,17 @@ def test_an_integer_that_no_double_holds_is_an_input_like_any_other() -> None:
         again = do("count", {"n": 9007199254740993}, caller, key=KEY)
         assert (answer(first), again.replayed) == ({"n": 9007199254740993}, True)
         assert refused("count", {"n": 2**60}, caller, key=KEY).code == "idempotency_key_reused"
+
+
+def test_members_of_a_refusal_are_published_like_a_result() -> None:
+    def refuse(inp: Any, ctx: Any) -> None:
+        raise AgentError("not_yet", "Come back later.", password="hunter2", when=date(2026, 11, 29))
+
+    def odd(inp: Any, ctx: Any) -> None:
+        raise AgentError("not_yet", "Come back later.", thing=object())
+
+    with registry.only():
+        action("refuse", effect="write", scope="notes:write", description="Refuse.", input=EMPTY)(refuse)
+        action("odd", effect="write", scope="notes:write", description="Refuse oddly.", input=EMPTY)(odd)
+        assert refused("refuse", {}, agent_caller(), key=KEY).extra == {"when": "2026-11-29"}
+        assert refused("odd", {}, agent_caller(), key=KEY).code == "handler_error"
