@@ -14,6 +14,7 @@ from agentweb.client.manifest import read_manifest
 from agentweb.wire.errors import InputError
 from agentweb.wire.strict_json import dumps, loads
 from tests.support.entries import MANIFEST
+from tests.support.examples import examples
 from tests.support.web import QUANTITY, send
 
 SCHEMAS = {
@@ -133,7 +134,12 @@ def test_agent_and_site_find_the_same_inputs_valid(manifest, name):
     reference = Draft202012Validator(loads(dumps(entry.input)))
     verdicts = set()
 
-    @settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+    @settings(
+        max_examples=examples(80),
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
     @given(value=st.one_of(LIKELY[name], VALUES))
     def compare(value):
         found = by_the_agent(entry, value)

@@ -32,6 +32,7 @@ from tests.catalog.typed import (
     Size,
     Transfer,
 )
+from tests.support.examples import examples
 
 HASHABLE = [
     str,
@@ -239,19 +240,19 @@ def check(hint: Any, data: st.DataObject, draws: int) -> None:
 
 @pytest.mark.parametrize("hint", [*HASHABLE, *CONSTRAINED, *CLASSES])
 @given(data=st.data())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_the_schema_accepts_becomes_the_type(hint: Any, data: st.DataObject) -> None:
     check(hint, data, draws=4)
 
 
 @given(hint=TYPES, data=st.data())
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_the_schema_of_any_types_accepts_becomes_them(hint: Any, data: st.DataObject) -> None:
     check(hint, data, draws=8)
 
 
 @given(hint=TYPES)
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_derived_schema_is_the_same_each_time_and_its_example_converts(hint: Any) -> None:
     found = derive(hint)
     assert derive(hint).schema == found.schema

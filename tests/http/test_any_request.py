@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentweb.testing import TestAgent
+from tests.support.examples import examples
 from tests.support.web import send
 from tests.vectors_dir import VECTORS
 
@@ -133,7 +134,7 @@ def assert_answered(answer, method):
         assert (str(error["retry_after"]) == answer["Retry-After"]) if "retry_after" in error else True
 
 
-@settings(max_examples=400, **SETTINGS)
+@settings(max_examples=examples(400), **SETTINGS)
 @given(
     method=methods,
     path=paths,
@@ -152,7 +153,7 @@ def test_any_request_that_reaches_us_is_answered_in_json_with_a_code(
     assert_answered(answer, method.upper())
 
 
-@settings(max_examples=400, **SETTINGS)
+@settings(max_examples=examples(400), **SETTINGS)
 @given(
     route=st.sampled_from(
         [
@@ -175,7 +176,7 @@ def test_any_input_of_an_action_is_answered_in_json_with_a_code(route, query, bo
     assert_answered(CLIENT.generic(method, "/", sent, "application/json", **environ), method)
 
 
-@settings(max_examples=200, **SETTINGS)
+@settings(max_examples=examples(200), **SETTINGS)
 @given(
     route=st.sampled_from(
         [
@@ -237,7 +238,7 @@ def test_every_naughty_string_comes_back_as_it_was_or_is_refused():
         assert_answered(send("POST", "/agent/mirror", b"1", client=CLIENT, Idempotency_Key=header), "POST")
 
 
-@settings(max_examples=150, **SETTINGS)
+@settings(max_examples=examples(150), **SETTINGS)
 @given(
     name=st.sampled_from(["Agent-Grant", "Agent-Key", "Signature", "Signature-Input", "Content-Digest"]),
     text=latin,

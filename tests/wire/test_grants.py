@@ -34,6 +34,7 @@ from agentweb.wire.grants import (
 )
 from agentweb.wire.signing import SigningKey, sign_document, signing_input
 from agentweb.wire.strict_json import loads
+from tests.support.examples import examples
 
 
 def key(name: str) -> SigningKey:
@@ -863,7 +864,7 @@ EDITS: list[tuple[str, Callable[[Any], Any]]] = [
 
 
 @pytest.mark.parametrize("edit", range(len(EDITS)))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(parent=TERMS, others=st.lists(st.sampled_from(EDITS), max_size=1))
 def test_no_child_is_accepted_where_its_parent_is_not(
     edit: int, parent: dict[str, Any], others: list[tuple[str, Callable[[Any], Any]]]

@@ -24,6 +24,7 @@ from agentweb.wire.receipts import (
 )
 from agentweb.wire.signing import SigningKey, jwk, sign_document
 from agentweb.wire.strict_json import loads
+from tests.support.examples import examples
 
 SITE = SigningKey.from_seed(hashlib.sha256(b"site").digest())
 OLD = SigningKey.from_seed(hashlib.sha256(b"old site key").digest())
@@ -437,7 +438,7 @@ def test_malformed_member_makes_the_chain_malformed() -> None:
     assert verify_chain(receipts, previous=[]) == "malformed"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_no_change_to_a_log_agrees_with_its_head(data: st.DataObject) -> None:
     receipts = log(5)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from agentweb.wire.schema import NO_EXAMPLE, compile_schema, example_from
 from agentweb.wire.schema.formats import SAMPLES
+from tests.support.examples import examples
 from tests.vectors_dir import VECTORS
 from tests.wire.test_schema_oracle import DEFINITIONS, SCHEMAS, with_definitions
 
@@ -128,7 +129,7 @@ def test_examples_of_the_official_schemas_are_valid_and_found_nearly_always():
     assert found / total > 0.9
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(SCHEMAS, DEFINITIONS)
 def test_an_example_is_valid_and_always_the_same(schema, definitions):
     schema = with_definitions(schema, definitions)

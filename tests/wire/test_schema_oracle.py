@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentweb.wire.schema import compile_schema
+from tests.support.examples import examples
 from tests.wire.schema_pointers import resolves
 
 NAMES = st.sampled_from(["a", "b", "c", "a/b", "m~n", ""])
@@ -115,7 +116,7 @@ def as_decimals(value):
     return value
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(SCHEMAS, DEFINITIONS, st.lists(VALUES, min_size=1, max_size=4))
 def test_verdicts_are_those_of_an_independent_implementation(schema, definitions, values):
     schema = with_definitions(schema, definitions)
@@ -130,7 +131,7 @@ def test_verdicts_are_those_of_an_independent_implementation(schema, definitions
         assert quick.is_valid(as_decimals(value)) is expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(SCHEMAS, DEFINITIONS, VALUES)
 def test_problems_are_the_same_with_and_without_shortcuts_and_point_at_something(schema, definitions, value):
     schema = with_definitions(schema, definitions)
