@@ -22,6 +22,8 @@ from agentweb.wire.signing import SigningKey
 from agentweb.wire.strict_json import Json, loads
 
 MAX_ANSWER: Final = 16_777_216
+LATEST_TIME: Final = 4_102_444_800
+"""The year 2100, in Unix seconds: a site's time beyond it is none, and no signature could carry it."""
 
 _PASSING: Final = frozenset({429, 502, 503, 504})
 # Answers that a site gives before it looks at the idempotency key (section 7, order of checks).
@@ -76,9 +78,11 @@ class SiteClock:
         return self._clock() + self._offsets.get(site, 0.0)
 
     def learn(self, site: str, error: SiteError) -> bool:
-        """Take the site's time from ``signature_expired``; False when the error tells none."""
+        """Take the site's time from ``signature_expired``; False when the error tells none that can be."""
         server_time = error.extra.get("server_time")
-        if error.code != Code.SIGNATURE_EXPIRED or type(server_time) is not int or server_time < 0:
+        if error.code != Code.SIGNATURE_EXPIRED or type(server_time) is not int:
+            return False
+        if not 0 <= server_time <= LATEST_TIME:
             return False
         self._offsets[site] = server_time - self._clock()
         return True

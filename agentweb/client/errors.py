@@ -38,7 +38,9 @@ class SiteError(AgentError):
 
     @classmethod
     def read(cls, status: int, body: Json) -> SiteError | None:
-        """The error in an answer's JSON body; None when it is not shaped as one."""
+        """The error in an answer's JSON body; None when it is not shaped as one, or its status is no error's."""
+        if not 400 <= status <= 599:
+            return None
         error = body.get("error") if isinstance(body, dict) else None
         if not isinstance(error, dict):
             return None

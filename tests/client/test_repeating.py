@@ -199,11 +199,20 @@ def test_site_that_never_likes_the_time_is_not_asked_a_third_time(
     assert client.pending() == []
 
 
-@pytest.mark.parametrize("server_time", [None, "1790000000", -1, True, 1.5])
+@pytest.mark.parametrize("server_time", [None, "1790000000", -1, True, 1.5, 10**13, 10**38])
 def test_time_that_is_no_time_is_not_learned(site: Site, client: AgentClient, server_time: Any) -> None:
     site.script(BUY, error(401, "signature_expired", server_time=server_time))
     assert refusal(lambda: client.call_action(site.url, "buy")).code == "signature_expired"
     assert len(site.calls()) == 1
+
+
+@pytest.mark.parametrize("status", [600, 999])
+def test_status_that_does_not_exist_is_no_error_of_the_sites(
+    site: Site, client: AgentClient, status: int
+) -> None:
+    site.script(BUY, error(status, "out_of_stock"))
+    assert refusal(lambda: client.call_action(site.url, "buy")).code == "response_invalid"
+    assert len(client.pending()) == 1
 
 
 # --- one intent, one key ---
