@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import urljoin
 
 from agentweb.client.addresses import check_url
+from agentweb.client.deadline import Deadline
 from agentweb.client.errors import MissingExtraError, UnreachableError
 from agentweb.wire.errors import ClientError, Code
 from agentweb.wire.http_signature import authority_of
@@ -52,6 +53,7 @@ class Transport:
         self._owns_http = http is None
         self._allowed = frozenset(host.lower() for host in allowed)
         self._seconds = seconds
+        self._deadline = Deadline()
 
     def wire_url(self, url: str, base: str | None = None) -> str:
         """The URL exactly as it will be on the wire, without fragment: what a signature must cover.
@@ -83,15 +85,21 @@ class Transport:
         check_url(url, self._allowed)
         deadline = time.monotonic() + self._seconds
         request = client.build_request(
-            method, url, headers={**_HEADERS, **headers}, content=body, timeout=self._seconds
+            method,
+            url,
+            headers={**_HEADERS, **headers},
+            content=body,
+            timeout=self._seconds,
+            extensions={"trace": self._deadline.trace},
         )
         request.headers.pop("Cookie", None)
         try:
-            response = client.send(request, stream=True, follow_redirects=False, auth=None)
-            try:
-                received = _read(response, max_bytes, deadline)
-            finally:
-                response.close()
+            with self._deadline.until(deadline):
+                response = client.send(request, stream=True, follow_redirects=False, auth=None)
+                try:
+                    received = _read(response, max_bytes, deadline)
+                finally:
+                    response.close()
         except (
             httpx.ConnectError,
             httpx.ConnectTimeout,

@@ -4,13 +4,16 @@ import json
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 
 from agentweb.client.agent import AgentClient
 from agentweb.client.discovery import MAX_BYTES, manifest_url
+from agentweb.client.errors import UnreachableError
 from agentweb.client.keystore import KeyStore
 from agentweb.wire.errors import ClientError
 from tests.client.conftest import AGENT
@@ -318,10 +321,57 @@ def test_site_that_does_not_listen_is_unreachable(client: AgentClient, time: Tim
 
 def test_site_that_answers_byte_by_byte_is_left(site: Site, keystore: KeyStore, time: Time) -> None:
     gate = threading.Event()
-    site.script(MANIFEST, Reply(value=site.manifest, pause=lambda: gate.wait(0.02) and None))
+
+    def pause() -> None:
+        gate.wait(0.02)
+
+    site.script(MANIFEST, Reply(value=site.manifest, pause=pause))
     with AgentClient(keystore, clock=time, sleep=time.sleep, seconds=0.15, attempts=1) as client:
         assert refusal(lambda: client.discover_actions(site.url)).code == "site_unreachable"
     gate.set()
+
+
+@pytest.mark.parametrize(
+    ("beginning", "drip"),
+    [
+        (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"y"),
+        (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    ],
+)
+@pytest.mark.parametrize("is_kept_alive", [False, True])
+def test_site_that_trickles_before_its_answer_is_left(
+    keystore: KeyStore, time: Time, beginning: bytes, drip: bytes, is_kept_alive: bool
+) -> None:
+    gate = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        connection = listener.accept()[0]
+        with connection, suppress(OSError):
+            if is_kept_alive:
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            connection.recv(65_536)
+            connection.sendall(beginning)
+            while not gate.wait(0.005):
+                connection.sendall(drip)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with AgentClient(keystore, clock=time, sleep=time.sleep, seconds=0.3, attempts=1) as client:
+            if is_kept_alive:
+                assert refusal(lambda: client.discover_actions(url)).code == "manifest_invalid"
+            begun = monotonic()
+            caught = refusal(lambda: client.discover_actions(url))
+            taken = monotonic() - begun
+        gate.set()
+        thread.join()
+    assert isinstance(caught, UnreachableError)
+    assert caught.may_have_arrived
+    assert 0.2 < taken < 1.5
 
 
 def test_site_that_never_answers_is_left(site: Site, keystore: KeyStore, time: Time) -> None:
