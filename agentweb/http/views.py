@@ -15,6 +15,7 @@ It is DRF's lifecycle with every policy set here, so a site's REST_FRAMEWORK set
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.db import connections, transaction
@@ -82,6 +83,7 @@ class AgentView(APIView):
         self._body_length = bodies.announced_length(self.http_request)
         self.query_pairs = queries.pairs_of(self.target.query)
         queries.refuse_tokens(self.query_pairs)
+        refuse_nul(kwargs.values())
         self.origin = origin_of(self.http_request)
         self.site = site_of(self.origin)
         self.caller = authentication.identify(
@@ -142,6 +144,14 @@ class NothingHere(AgentView):
     def check_route(self) -> None:
         if not headers.is_preflight(self.http_request):
             raise RequestError(Code.NOT_FOUND, "Nothing is here.")
+
+
+def refuse_nul(captured: Iterable[Any]) -> None:
+    """PostgreSQL refuses NUL in a text; so does every part of a request, the path too."""
+    if any("\0" in value for value in captured if isinstance(value, str)):
+        raise RequestError(
+            Code.INVALID_UNICODE, "The path has a NUL character (%00), which no text here may hold."
+        )
 
 
 def method_not_allowed(allowed: list[str]) -> RequestError:

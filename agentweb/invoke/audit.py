@@ -9,6 +9,7 @@ from typing import Final
 
 from agentweb.access.database import write_patiently
 from agentweb.invoke.calls import Call
+from agentweb.invoke.idempotency import is_key
 from agentweb.invoke.models import AuditEntry
 from agentweb.wire.clock import now_datetime
 
@@ -56,6 +57,7 @@ class Audit:
     def _entry(self, *, status: int, outcome: str) -> AuditEntry:
         call = self.call
         caller = call.caller
+        key = call.idempotency_key or ""
         return AuditEntry(
             request_id=call.request_id,
             at=now_datetime(),
@@ -67,7 +69,8 @@ class Audit:
             grant=caller.grant.id if caller.grant else "",
             user_id=caller.user_id,
             input_digest=self.input_digest,
-            idempotency_key=call.idempotency_key or "",
+            # Checked only later than some refusals are recorded; what is no key is not kept.
+            idempotency_key=key if is_key(key) else "",
             status=status,
             outcome=outcome,
             duration_us=self._elapsed(),

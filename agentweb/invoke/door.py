@@ -12,21 +12,18 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from inspect import iscoroutinefunction
 from typing import Any, Final
 
-from asgiref.sync import async_to_sync
 from django.db import DatabaseError, InterfaceError, transaction
 
 from agentweb.access import authorization, limits, site_keys
 from agentweb.access.database import first_write, is_passing, patiently, write_patiently
 from agentweb.catalog.actions import Action, Effect
-from agentweb.invoke import audit, idempotency, refusals, results
+from agentweb.invoke import audit, handlers, idempotency, results
 from agentweb.invoke.calls import Call, Outcome
-from agentweb.invoke.context import Context
 from agentweb.ledger import charges, receipts
 from agentweb.signals import action_invoked, receipt_issued
 from agentweb.wire import canonical, strict_json
@@ -141,7 +138,10 @@ def _nearest_doubles(value: Json) -> Json:
 def _read(call: Call, entry: audit.Audit, value: Json) -> Outcome:
     """A read opens no transaction: on SQLite a read that later writes inside one fails at once."""
     try:
-        body = _encoded(call, _run(call, value, till=None))
+        body = results.encode(handlers.run(call, value, till=None), call.action.name, call.action.output)
+    except handlers.Refusal as refusal:
+        entry.close(status=refusal.error.status, outcome=refusal.error.code)
+        raise refusal.error from None
     except Exception as error:
         failure = _failure(call, error)
         entry.close(status=failure.status, outcome=failure.code)
@@ -152,20 +152,35 @@ def _read(call: Call, entry: audit.Audit, value: Json) -> Outcome:
 
 def _act(call: Call, entry: audit.Audit, value: Json, *, lease: idempotency.Lease | None) -> Outcome:
     """The handler in its transaction; afterwards either everything of it holds, or nothing."""
+    done = _Done()
     try:
         till, signing_key = None, None
         if call.action.effect is Effect.SPEND:
             till = charges.Till(call.caller, _ceiling(call.action, value))
             signing_key = site_keys.active_key()
-        settled, outcome = patiently(partial(_transaction, call, entry, value, lease, till, signing_key))
+        patiently(partial(_transaction, call, entry, value, lease, till, signing_key, done))
     except Exception as error:
-        entry.forget()
-        failure = _failure(call, error)
-        _undo(entry, lease, failure)
-        raise failure from error
-    if settled is not None:
-        raise settled
-    return outcome
+        if done.is_committed:
+            # A callback that the handler left for after the commit: what was done is done, and so is answered.
+            logger.error("A callback of %s (%s) failed", call.action.name, call.request_id, exc_info=error)
+        else:
+            entry.forget()
+            failure = _failure(call, error)
+            _undo(entry, lease, failure)
+            raise failure from error
+    if done.refusal is not None:
+        raise done.refusal
+    return Outcome(body=done.body, receipts=done.receipts)
+
+
+@dataclass(slots=True)
+class _Done:
+    """What a transaction comes to; it holds once ``is_committed``."""
+
+    refusal: AgentError | None = None
+    body: bytes = b""
+    receipts: Receipts = ()
+    is_committed: bool = False
 
 
 def _transaction(
@@ -175,86 +190,59 @@ def _transaction(
     lease: idempotency.Lease | None,
     till: charges.Till | None,
     signing_key: SigningKey | None,
-) -> tuple[AgentError | None, Outcome]:
-    """Begins with a write (the fence of the key, else the audit row) and ends with the last lock, the receipt head.
-
-    Returns the handler's refusal, if it refused, and the outcome.
-    """
-    settled: AgentError | None = None
-    body = b""
-    issued: Receipts = ()
+    done: _Done,
+) -> None:
+    """Begins with a write (the fence of the key, else the audit row) and ends with the last lock, the receipt head."""
     with transaction.atomic(durable=True):
         with first_write():
             if lease is not None:
                 idempotency.enter(lease)
             else:
                 entry.open()
+        # Before any callback of the handler's, so that one that fails cannot keep it from being told.
+        transaction.on_commit(partial(_committed, call, done), robust=True)
         try:
             with transaction.atomic():
                 charges.enter(call.caller, spends=till is not None)
                 if till is not None:
-                    charges.check_declared(call.caller, till.ceiling)
-                body = _after_checks(call, value, till)
-        except _HandlerRefusal as refusal:
-            settled = refusal.error
+                    till.open(charges.check_declared(call.caller, till.ceiling))
+                done.body = results.encode(
+                    handlers.run(call, value, till=till), call.action.name, call.action.output
+                )
+                _check_whole(call, till)
+        except handlers.Refusal as refusal:
+            done.refusal = refusal.error
         else:
             if till is not None and signing_key is not None and till.charges:
                 occasion = receipts.Occasion(call.site, call.action.name, call.request_id, call.caller)
-                issued = tuple(receipts.append(till.charges, occasion, signing_key))
-        status = settled.status if settled is not None else 200
+                done.receipts = tuple(receipts.append(till.charges, occasion, signing_key))
+        status = done.refusal.status if done.refusal is not None else 200
         if lease is not None:
-            kept = _error_text(settled, call) if settled is not None else body.decode()
-            idempotency.finish(lease, status=status, body=kept)
-        entry.close(status=status, outcome=settled.code if settled is not None else audit.OK)
-        for document in issued:
-            _announce(call, document)
-    return settled, Outcome(body=body, receipts=issued)
+            if done.refusal is None:
+                idempotency.finish(lease, status=status, body=done.body.decode())
+            elif done.refusal.retry_after is not None or status == 429:
+                # "Come again" is no final answer: the same key is to get another one.
+                idempotency.free(lease)
+            else:
+                idempotency.finish(lease, status=status, body=_error_text(done.refusal, call))
+        entry.close(status=status, outcome=done.refusal.code if done.refusal is not None else audit.OK)
 
 
-def _after_checks(call: Call, value: Json, till: charges.Till | None) -> bytes:
-    try:
-        returned = _run(call, value, till=till)
-    except AgentError as error:
-        if error.status >= 500:
-            raise
-        error.extra = results.published(error.extra, call.action.name)
-        raise _HandlerRefusal(error) from error
-    return _encoded(call, returned)
+def _check_whole(call: Call, till: charges.Till | None) -> None:
+    """Refuse to commit half of a handler's work: what it swallowed may have undone a part of it."""
+    if transaction.get_rollback():
+        raise RuntimeError(
+            f"{call.action.name} swallowed a database error, so its transaction cannot commit. "
+            "Put the statement that may fail into its own transaction.atomic()."
+        )
+    if till is not None:
+        till.close()
 
 
-class _HandlerRefusal(Exception):
-    """The handler began and refused: its work is taken back, its answer is kept."""
-
-    def __init__(self, error: AgentError) -> None:
-        super().__init__(error.code)
-        self.error = error
-
-
-def _run(call: Call, value: Json, *, till: charges.Till | None) -> Any:
-    action = call.action
-    context = Context(
-        action=action,
-        caller=call.caller,
-        request=call.request,
-        request_id=call.request_id,
-        idempotency_key=None if action.effect is Effect.READ else call.idempotency_key,
-        till=till,
-    )
-    handler: Callable[[Any, Any], Any] = action.handler
-    if iscoroutinefunction(handler):
-        handler = async_to_sync(handler)
-    try:
-        # A type of the site's own may refuse values too, while it is made.
-        return handler(action.to_python(action.input.prepare(value)), context)
-    except Exception as error:
-        refusal = refusals.refusal_of(error)
-        if refusal is None or refusal is error:
-            raise
-        raise refusal from error
-
-
-def _encoded(call: Call, returned: Any) -> bytes:
-    return results.encode(returned, call.action.name, call.action.output)
+def _committed(call: Call, done: _Done) -> None:
+    done.is_committed = True
+    for document in done.receipts:
+        receipt_issued.send_robust(sender=call.action.name, receipt=document)
 
 
 def _ceiling(action: Action, value: Json) -> charges.Ceiling | None:
@@ -288,11 +276,11 @@ def _replay(stored: idempotency.Stored) -> Outcome:
         kept.pop("message"),
         status=stored.status,
         field=kept.pop("field", None),
-        retry_after=kept.pop("retry_after", None),
         problems=kept.pop("problems", None),
         headers={REPLAYED_HEADER: "true"},
-        **kept,
     )
+    # Not as keyword arguments: a member of the site's own may have the name of one.
+    error.extra = kept
     raise error
 
 
@@ -335,12 +323,6 @@ def _undo(entry: audit.Audit, lease: idempotency.Lease | None, failure: AgentErr
     except (DatabaseError, InterfaceError):
         # The lease ends by itself and the failure is in the log: the first error is the one to answer with.
         logger.warning("Could not record the failure of %s", entry.call.request_id, exc_info=True)
-
-
-def _announce(call: Call, document: dict[str, Any]) -> None:
-    transaction.on_commit(
-        partial(receipt_issued.send_robust, sender=call.action.name, receipt=document), robust=True
-    )
 
 
 def _report(call: Call, *, status: int, outcome: str) -> None:

@@ -46,9 +46,14 @@ class Stored:
     request_id: str
 
 
+def is_key(key: str) -> bool:
+    """Whether a text is a key: 16 to 255 visible ASCII characters."""
+    return _KEY.fullmatch(key) is not None
+
+
 def check_key(key: str) -> None:
-    """Refuse a key that is not 16 to 255 visible ASCII characters."""
-    if not _KEY.fullmatch(key):
+    """Refuse a text that is no key."""
+    if not is_key(key):
         raise ConflictError(
             Code.IDEMPOTENCY_KEY_INVALID,
             "Idempotency-Key must be 16 to 255 visible ASCII characters without blanks; a UUID fits.",

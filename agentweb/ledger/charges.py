@@ -12,10 +12,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from django.db import transaction
+from django.db import connections, transaction
 from django.db.models import F, Q
 
-from agentweb.access import mandates
+from agentweb.access import mandates, rows
 from agentweb.access.callers import Caller
 from agentweb.access.models import Mandate
 from agentweb.wire.clock import now_datetime
@@ -64,11 +64,37 @@ class Till:
     caller: Caller
     ceiling: Ceiling | None
     charges: list[Charge] = field(default_factory=list)
+    _spent: dict[str, int] = field(default_factory=dict)
+    _connection: Any = None
+
+    def open(self, spent: dict[str, int]) -> None:
+        """Begin to take charges; ``spent`` is what each locked mandate had spent before."""
+        self._spent = spent
+        self._connection = connections[rows.database()]
+
+    def close(self) -> None:
+        """End it, and hold the charges against what the mandates really paid.
+
+        A handler that charges inside an ``atomic`` block of its own and lets that block fail has taken the money
+        back; a receipt for it would be false.
+        """
+        self._connection = None
+        total = sum(charge.amount for charge in self.charges)
+        if not total:
+            return
+        now_spent = dict(Mandate.objects.filter(pk__in=self._spent).values_list("grant_id", "spent"))
+        if now_spent != {grant_id: before + total for grant_id, before in self._spent.items()}:
+            raise RuntimeError("A charge was undone inside the handler, which went on as if it held.")
 
     def charge(
         self, amount: int | str | Decimal, currency: str, *, item: str, metadata: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """See ``Context.charge``."""
+        if self._connection is not connections[rows.database()]:
+            # On another connection the debit would commit by itself, or wait for this call's own lock for ever.
+            raise RuntimeError(
+                "ctx.charge works only while its handler runs, and in the handler's own thread."
+            )
         _check_written(amount, currency, item)
         minor = parse_amount(amount, currency)
         if len(self.charges) >= MAX_CHARGES:
@@ -148,8 +174,11 @@ def enter(caller: Caller, *, spends: bool) -> None:
             raise _refusal(member.id, now)
 
 
-def check_declared(caller: Caller, ceiling: Ceiling | None) -> None:
-    """Refuse before the handler runs what the mandate could not pay; the rows are locked by ``enter``."""
+def check_declared(caller: Caller, ceiling: Ceiling | None) -> dict[str, int]:
+    """Refuse before the handler runs what the mandate could not pay; the rows are locked by ``enter``.
+
+    Returns what each grant of the chain has spent so far.
+    """
     leaf = caller.grant
     if leaf is None or leaf.mandate is None:
         extra: dict[str, Any] = {}
@@ -163,16 +192,16 @@ def check_declared(caller: Caller, ceiling: Ceiling | None) -> None:
             "This action spends money and your grant has no mandate. Ask the person for a grant with a mandate.",
             **extra,
         )
-    if ceiling is None:
-        return
     now = now_datetime()
-    rows = Mandate.objects.in_bulk([member.id for member in caller.chain])
-    for member in reversed(caller.chain):
-        refusal = _limit(rows[member.id], ceiling.amount, ceiling.currency)
-        if refusal is not None:
-            raise refusal
-        if rows[member.id].expires_at <= now or rows[member.id].revoked_at is not None:
-            raise _refusal(member.id, now)
+    found = Mandate.objects.in_bulk([member.id for member in caller.chain])
+    if ceiling is not None:
+        for member in reversed(caller.chain):
+            refusal = _limit(found[member.id], ceiling.amount, ceiling.currency)
+            if refusal is not None:
+                raise refusal
+            if found[member.id].expires_at <= now or found[member.id].revoked_at is not None:
+                raise _refusal(member.id, now)
+    return {grant_id: row.spent for grant_id, row in found.items()}
 
 
 def debit(caller: Caller, minor: int, currency: str) -> None:

@@ -205,7 +205,8 @@ class AgentError(Exception):
         self.status: int = status if status is not None else STATUS.get(self.code, _SITE_CODE_STATUS)
         if not 400 <= self.status <= 599:
             raise ValueError(f"An error's status is between 400 and 599, not {self.status}.")
-        self.message = message or self.code.replace("_", " ").capitalize() + "."
+        # A lazy translation is a text once it is asked for.
+        self.message = str(message) or self.code.replace("_", " ").capitalize() + "."
         self.field = field
         # Rounded up: a client that waits exactly this long must not come too early.
         self.retry_after: int | None = None if retry_after is None else max(1, math.ceil(retry_after))

@@ -130,3 +130,9 @@ def test_nothing_else_under_our_name_is_anything_but_json(path):
     for method in ("GET", "POST", "OPTIONS", "FOO"):
         answer = send(method, path)
         assert (answer.status_code, body_of(answer)["error"]["code"]) == (404, "not_found")
+
+
+def test_a_nul_in_the_path_is_refused_before_a_database_sees_it(buyer):
+    answer = buyer.get("/agent-actions/receipts/%00")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == "invalid_unicode"

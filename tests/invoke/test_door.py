@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -11,9 +14,10 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
-from django.db import OperationalError, connection
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.http import Http404
 from django.test.utils import CaptureQueriesContext
+from django.utils.translation import gettext_lazy
 
 from agentweb import AgentError, action
 from agentweb.catalog.registry import registry
@@ -21,7 +25,7 @@ from agentweb.invoke.calls import Call
 from agentweb.invoke.door import invoke
 from agentweb.models import AuditEntry, IdempotencyRecord, Mandate, Receipt
 from agentweb.signals import action_invoked, receipt_issued
-from tests.site.models import Note
+from tests.site.models import Note, Stock
 from tests.support.calls import agent_caller, answer, call_of, caller_with, chain_of, do
 
 
@@ -373,12 +377,12 @@ def test_a_call_costs_a_bounded_number_of_queries(site_key: None) -> None:
             ]
         )
     # echo: audit. write: audit, note, audit. With a key: claim, fence, note, keep, audit.
-    # pay: claim, site key, fence, mandate row, use, look, debit, head x3, receipt, parties, keep, audit.
+    # pay: claim, site key, fence, mandate row, use, look, debit, look again, head x3, receipt, parties, keep, audit.
     assert counts == {
         ("echo", False): 1,
         ("write_note", False): 3,
         ("write_note", True): 5,
-        ("pay", True): 14,
+        ("pay", True): 15,
     }
 
 
@@ -429,3 +433,150 @@ def test_members_of_a_refusal_are_published_like_a_result() -> None:
         action("odd", effect="write", scope="notes:write", description="Refuse oddly.", input=EMPTY)(odd)
         assert refused("refuse", {}, agent_caller(), key=KEY).extra == {"when": "2026-11-29"}
         assert refused("odd", {}, agent_caller(), key=KEY).code == "handler_error"
+
+
+def spend(handler: Any) -> Any:
+    return action(
+        "till",
+        effect="spend",
+        scope="shop:pay",
+        description="Take money.",
+        cost={"amount": 5, "currency": "USD"},
+        input=EMPTY,
+    )(handler)
+
+
+def swallow_an_error(inp: Any, ctx: Any) -> Any:
+    ctx.charge(5, "USD", item="tea")
+    Stock.objects.create(name="tea", left=1)
+    with suppress(IntegrityError):
+        Stock.objects.create(name="tea", left=2)
+    return {"charged": True}
+
+
+def undo_the_charge(inp: Any, ctx: Any) -> Any:
+    try:
+        with transaction.atomic():
+            ctx.charge(5, "USD", item="tea")
+            raise KeyError("tea")
+    except KeyError:
+        return {"charged": False}
+
+
+def roll_back(inp: Any, ctx: Any) -> Any:
+    ctx.charge(5, "USD", item="tea")
+    transaction.set_rollback(True)
+    return {"charged": True}
+
+
+def charge_from_a_thread(inp: Any, ctx: Any) -> Any:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(ctx.charge, 5, "USD", item="tea").result()
+
+
+@pytest.mark.parametrize("handler", [swallow_an_error, undo_the_charge, roll_back, charge_from_a_thread])
+def test_no_half_of_a_spend_is_ever_committed(site_key: None, handler: Any) -> None:
+    with registry.only():
+        spend(handler)
+        error = refused("till", {}, agent_caller(spending="USD:50.00/200.00"), key=KEY)
+    assert (error.code, error.status) == ("handler_error", 500)
+    assert not Mandate.objects.filter(spent__gt=0).exists()
+    assert not Receipt.objects.exists()
+    assert not Stock.objects.exists()
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_a_context_kept_from_an_earlier_call_charges_nothing(site_key: None) -> None:
+    kept: list[Any] = []
+    with registry.only():
+        spend(lambda inp, ctx: kept.append(ctx))
+        do("till", {}, agent_caller(spending="USD:50.00/200.00"), key=KEY)
+    with pytest.raises(RuntimeError, match="while its handler runs"):
+        kept[0].charge(5, "USD", item="tea")
+    assert not Mandate.objects.filter(spent__gt=0).exists()
+
+
+def test_a_callback_that_fails_after_the_commit_does_not_unsay_what_was_done(
+    site_key: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[Any] = []
+
+    def mail_fails(inp: Any, ctx: Any) -> Any:
+        transaction.on_commit(lambda: 1 / 0)
+        return {"receipt": ctx.charge(5, "USD", item="tea")["id"]}
+
+    def on_receipt(sender: Any, receipt: Any, **_: Any) -> None:
+        heard.append(receipt["id"])
+
+    receipt_issued.connect(on_receipt)
+    try:
+        with registry.only():
+            spend(mail_fails)
+            outcome = do("till", {}, agent_caller(spending="USD:50.00/200.00"), key=KEY)
+    finally:
+        receipt_issued.disconnect(on_receipt)
+    assert [answer(outcome)["receipt"]] == heard == [Receipt.objects.get().pk]
+    assert "ZeroDivisionError" in caplog.text
+    assert [row.outcome for row in AuditEntry.objects.all()] == ["ok"]
+
+
+def test_come_again_is_no_final_answer() -> None:
+    def busy(inp: Any, ctx: Any) -> None:
+        raise AgentError("rate_limited", "Too many letters today.", status=429, retry_after=5)
+
+    with registry.only():
+        action("busy", effect="write", scope="notes:write", description="Busy.", input=EMPTY)(busy)
+        for _ in range(2):
+            error = refused("busy", {}, agent_caller(), key=KEY)
+            assert (error.status, error.retry_after, error.headers.get("Idempotent-Replayed")) == (
+                429,
+                5,
+                None,
+            )
+    assert not IdempotencyRecord.objects.exists()
+
+
+def raise_lazy(inp: Any, ctx: Any) -> None:
+    raise AgentError("closed", gettext_lazy("Yes"))  # type: ignore[arg-type]
+
+
+def raise_odd_member(inp: Any, ctx: Any) -> None:
+    error = AgentError("closed", "Closed.")
+    error.extra["status"] = "shut"
+    raise error
+
+
+@pytest.mark.parametrize("handler", [raise_lazy, raise_odd_member])
+def test_a_refusal_is_answered_alike_the_first_time_and_again(handler: Any) -> None:
+    with registry.only():
+        action("odd", effect="write", scope="notes:write", description="Odd.", input=EMPTY)(handler)
+        caller = agent_caller()
+        first, second = (refused("odd", {}, caller, key=KEY).as_dict("rq_1") for _ in range(2))
+    first["request_id"] = second["request_id"]
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        AgentError("odd", "Odd.", bad=float("nan")),
+        AgentError("odd", "Odd.", headers={"X": "a\r\nSet-Cookie: b"}),
+        AgentError("odd", "Odd.", problems=["text"]),  # type: ignore[list-item]
+        SystemExit(1),
+        asyncio.CancelledError(),
+        GeneratorExit(),
+    ],
+)
+def test_whatever_a_handler_raises_is_a_refusal_or_a_crash(error: BaseException) -> None:
+    def fail(inp: Any, ctx: Any) -> None:
+        raise error
+
+    with registry.only():
+        action("fail", effect="write", scope="notes:write", description="Fail.", input=EMPTY)(fail)
+        assert refused("fail", {}, agent_caller(), key=KEY).code == "handler_error"
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_a_text_that_is_no_key_is_kept_nowhere() -> None:
+    refused("write_note", {"text": "tea"}, agent_caller(scopes=["cart:write"]), key="y" * 40_000)
+    assert AuditEntry.objects.get().idempotency_key == ""

@@ -1,0 +1,74 @@
+"""Running the site's own function, and reading what it raises: a refusal that speaks to the caller, or a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import iscoroutinefunction
+from typing import Any
+
+from asgiref.sync import async_to_sync
+
+from agentweb.catalog.actions import Effect
+from agentweb.invoke import refusals, results
+from agentweb.invoke.calls import Call
+from agentweb.invoke.context import Context
+from agentweb.ledger.charges import Till
+from agentweb.wire.errors import AgentError
+from agentweb.wire.strict_json import Json
+
+
+class Refusal(Exception):
+    """The handler began and said no (4xx): its work is taken back, its answer is kept."""
+
+    def __init__(self, error: AgentError) -> None:
+        super().__init__(error.code)
+        self.error = error
+
+
+class Aborted(Exception):
+    """The handler ended by something that is no Exception (SystemExit, CancelledError ...): a crash like others."""
+
+
+def run(call: Call, value: Json, *, till: Till | None) -> Any:
+    """What the handler returns. Raises Refusal, an AgentError of the site's side (5xx), or what crashed."""
+    action = call.action
+    context = Context(
+        action=action,
+        caller=call.caller,
+        request=call.request,
+        request_id=call.request_id,
+        idempotency_key=None if action.effect is Effect.READ else call.idempotency_key,
+        till=till,
+    )
+    handler: Callable[[Any, Any], Any] = action.handler
+    if iscoroutinefunction(handler):
+        handler = async_to_sync(handler)
+    try:
+        # A type of the site's own may refuse values too, while it is made.
+        return handler(action.to_python(action.input.prepare(value)), context)
+    except Exception as error:
+        refusal = refusals.refusal_of(error)
+        if refusal is None or refusal.status >= 500:
+            raise
+        raise Refusal(_fit_to_send(refusal, action.name)) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise Aborted(f"{action.name} ended by {type(error).__name__}") from error
+
+
+def _fit_to_send(error: AgentError, action: str) -> AgentError:
+    """The refusal as plain JSON, converted and redacted like a result, before anything of it is kept.
+
+    Raises ResultError, or ValueError for what JSON or a header cannot hold.
+    """
+    error.extra = results.published(error.extra, action)
+    error.message = results.published(error.message, action)
+    error.field = results.published(error.field, action)
+    if error.problems is not None:
+        error.problems = results.published(error.problems, action)
+        if not isinstance(error.problems, list) or not all(isinstance(each, dict) for each in error.problems):
+            raise results.ResultError("the problems of an error are a list of objects")
+    if any(set("\r\n\0") & set(name + text) for name, text in error.headers.items()):
+        raise results.ResultError("a header of an error has a line feed")
+    return error
