@@ -25,6 +25,7 @@ from agentweb.wire.strict_json import Json
 VERSION: Final = "agent-actions/0.1"
 WELL_KNOWN: Final = "/.well-known/agent-actions.json"
 MAX_ACTIONS: Final = 2_000
+MAX_KEYS: Final = 100
 EFFECTS: Final = ("read", "write", "send", "spend", "delete")
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -146,6 +147,9 @@ def read_manifest(document: Json, *, site: str, url: str) -> Manifest:
     if not isinstance(document, dict):
         raise _invalid([_problem("", "type", "A manifest is a JSON object.")])
     problems = list(_check_head(document, site))
+    keys, endpoints = document.get("keys"), document.get("endpoints")
+    if isinstance(keys, list) and len(keys) > MAX_KEYS:
+        problems.append(_problem("/keys", "maxItems", f"keys must be a list of at most {MAX_KEYS}."))
     actions: dict[str, ManifestAction] = {}
     listed = document.get("actions", [])
     if not isinstance(listed, list) or len(listed) > MAX_ACTIONS:
@@ -165,7 +169,6 @@ def read_manifest(document: Json, *, site: str, url: str) -> Manifest:
         name = digest(document)
     except CanonicalError:
         raise _invalid([_problem("", "number", "The manifest has no canonical form.")]) from None
-    keys, endpoints = document.get("keys"), document.get("endpoints")
     return Manifest(
         site=site,
         url=url,

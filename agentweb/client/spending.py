@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from agentweb.client.keystore import SiteRecord
 from agentweb.wire.errors import AgentError, ClientError, Code, MoneyError
 from agentweb.wire.grants import GrantDocument
 from agentweb.wire.money import parse_amount
-from agentweb.wire.receipts import RECEIPT_LABEL, receipt_hash, verify_receipt
+from agentweb.wire.receipts import RECEIPT_LABEL, Keys, keys_by_id, receipt_hash, verify_receipt
 from agentweb.wire.strict_json import Json
 
 MAX_FOUND: Final = 100
+MAX_CANDIDATES: Final = 1_000
+"""What looks like a receipt and is checked: a hostile answer may hold very many, and each costs a signature."""
 
 
-def receipts_in(value: Json, *, site: str, keys: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """The receipts in an action's result that are really this site's, each once."""
-    known = tuple(keys)
+def receipts_in(value: Json, *, site: str, keys: Keys) -> tuple[dict[str, Any], ...]:
+    """The receipts in an action's result that are really this site's, each once.
+
+    Among the first ``MAX_CANDIDATES`` that look like one, and at most ``MAX_FOUND``.
+    """
+    known = keys_by_id(keys)
     found: dict[str, dict[str, Any]] = {}
-    for document in _documents(value):
-        if verify_receipt(document, known) is None and document["site"] == site:
+    for document in islice(_documents(value), MAX_CANDIDATES):
+        # The site first, because it costs nothing.
+        if document.get("site") == site and verify_receipt(document, known) is None:
             found.setdefault(receipt_hash(document), document)
         if len(found) == MAX_FOUND:
             break

@@ -38,13 +38,30 @@ from agentweb.wire.strict_json import Json
 __all__ = [
     "HEAD_LABEL",
     "RECEIPT_LABEL",
+    "Keys",
     "build_receipt",
+    "keys_by_id",
     "receipt_hash",
     "sign_head",
     "verify_chain",
     "verify_head",
     "verify_receipt",
 ]
+
+
+Keys = Iterable[Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
+"""A manifest's keys as they are listed, or as ``keys_by_id`` gives them: better for many documents."""
+
+
+def keys_by_id(keys: Keys) -> Mapping[str, Mapping[str, Any]]:
+    """The keys by their ``kid``; of several with one name the first, as when they are searched in order."""
+    if isinstance(keys, Mapping):
+        return keys
+    found: dict[str, Mapping[str, Any]] = {}
+    for key in keys:
+        if isinstance(key.get("kid"), str):
+            found.setdefault(key["kid"], key)
+    return found
 
 
 def build_receipt(
@@ -103,7 +120,7 @@ def receipt_hash(document: Mapping[str, Any]) -> str:
     return digest(dict(document))
 
 
-def verify_receipt(document: Json, keys: Iterable[Mapping[str, Any]], at: float | None = None) -> str | None:
+def verify_receipt(document: Json, keys: Keys, at: float | None = None) -> str | None:
     """Why the receipt does not hold, or None. ``keys`` are the manifest's, retired ones included.
 
     ``at`` is when the receipt is known to have existed, by default its own ``issued_at``: a key that has
@@ -129,7 +146,7 @@ def sign_head(*, key: SigningKey, site: str, seq: int, hash: str | None, at: int
     return signed
 
 
-def verify_head(document: Json, keys: Iterable[Mapping[str, Any]]) -> str | None:
+def verify_head(document: Json, keys: Keys) -> str | None:
     """Why the head does not hold, or None."""
     try:
         head = check_head(document)
@@ -142,7 +159,7 @@ def verify_chain(
     documents: Sequence[Json],
     head: Json = None,
     *,
-    keys: Sequence[Mapping[str, Any]] | None = None,
+    keys: Keys | None = None,
     previous: Json = None,
 ) -> str | None:
     """Why these receipts are not the site's whole chain, or None.
@@ -158,6 +175,7 @@ def verify_chain(
     except ValueError:
         return "malformed"
     if keys is not None:
+        keys = keys_by_id(keys)
         reasons = [verify_head(known, keys) for known in (start, end) if known is not None]
         reasons += [verify_receipt(receipt, keys) for receipt in receipts]
         found = next(filter(None, reasons), None)
@@ -180,10 +198,8 @@ def verify_chain(
     return None
 
 
-def _what_is_wrong_with_key(
-    document: dict[str, Any], keys: Iterable[Mapping[str, Any]], label: str, at: float
-) -> str | None:
-    key = next((key for key in keys if key.get("kid") == document["kid"]), None)
+def _what_is_wrong_with_key(document: dict[str, Any], keys: Keys, label: str, at: float) -> str | None:
+    key = keys_by_id(keys).get(document["kid"])
     public = _public_key(key) if key is not None else None
     if key is None or public is None:
         return "unknown_key"

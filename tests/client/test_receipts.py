@@ -7,12 +7,13 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from agentweb.client import spending
 from agentweb.client.agent import AgentClient
 from agentweb.client.errors import SiteError
 from agentweb.client.keystore import KeyStore, SiteRecord
 from agentweb.client.spending import count
 from agentweb.wire.errors import ClientError
-from agentweb.wire.receipts import build_receipt, receipt_hash, sign_head
+from agentweb.wire.receipts import build_receipt, receipt_hash, sign_head, verify_receipt
 from agentweb.wire.signing import SigningKey, jwk
 from tests.client.conftest import AGENT, PERSON
 from tests.client.site import MANIFEST, Reply, Seen, Site, error
@@ -131,6 +132,35 @@ def test_receipts_in_an_answer_are_verified_and_counted_once(
     assert client.call_action(site.url, "pay").receipts == (receipt,)
     assert client.call_action(site.url, "pay").receipts == (receipt,)
     assert keystore.site(site.authority).spent == {held: 5_00}
+
+
+def test_only_so_many_that_look_like_receipts_are_checked(
+    site: Site, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = []
+
+    def verify(document: Any, keys: Any) -> str | None:
+        checked.append(document)
+        return verify_receipt(document, keys)
+
+    monkeypatch.setattr(spending, "verify_receipt", verify)
+    receipt, keys = log.add(), site.manifest["keys"]
+    forged = [receipt | {"id": f"rc_{number:022d}"} for number in range(2, spending.MAX_CANDIDATES + 500)]
+    assert spending.receipts_in([receipt, *forged], site=site.authority, keys=keys) == (receipt,)
+    assert len(checked) == spending.MAX_CANDIDATES
+    assert spending.receipts_in([*forged, receipt], site=site.authority, keys=keys) == ()
+
+
+def test_key_with_a_strange_name_does_not_hide_the_others(site: Site, client: AgentClient, log: Log) -> None:
+    site.manifest["keys"] = [{"kid": ["x"]}, {"kid": None}, {}, *site.manifest["keys"]]
+    assert client.verify_receipt(site.url, log.add()) is None
+
+
+def test_manifest_with_too_many_keys_is_refused(site: Site, client: AgentClient, log: Log) -> None:
+    site.manifest["keys"] *= 101
+    assert refusal(lambda: client.discover_actions(site.url)) == ("manifest_invalid", None)
+    site.manifest["keys"].pop()
+    assert len(client.discover_actions(site.url).keys) == 100
 
 
 def test_money_that_is_spent_is_not_promised_again(
