@@ -2,11 +2,13 @@
 
 import threading
 import time
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
 from agentweb.wire.schema import NO_EXAMPLE, SchemaError, compile_schema
+from agentweb.wire.schema.equality import are_equal, first_duplicate
 
 
 @pytest.fixture
@@ -210,6 +212,49 @@ def test_a_value_with_more_than_100_000_nodes_is_one_problem():
     assert compiled.is_valid([0] * 99_998)
     [problem], _ = compiled.problems([0] * 100_001)
     assert (problem["code"], problem["pointer"]) == ("too_large", "")
+
+
+@pytest.mark.parametrize("wrap", [int, Decimal, lambda number: [number], lambda number: {"n": number}])
+def test_numbers_whose_hashes_are_all_the_same_are_compared_at_once(wrap):
+    bomb = [wrap((2**61 - 1) * factor) for factor in range(1, 40_000)]
+    compiled = compile_schema({"uniqueItems": True})
+    started = time.process_time()
+    assert compiled.is_valid(bomb)
+    assert time.process_time() - started < 1
+    assert len(compiled.problems([*bomb, bomb[0]])[0]) == 1
+
+
+def test_comparing_items_counts_as_work(short_limits):
+    class Items(list):  # of another class than JSON's, so that only the validator looks at it
+        pass
+
+    items = Items([str(number) * 50] for number in range(30_000))
+    [problem], _ = compile_schema({"allOf": [{"uniqueItems": True}] * 50}).problems(items)
+    assert problem["code"] == "too_complex"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        (1, 1.0, True),
+        (1, Decimal("1.00"), True),
+        (0, Decimal("-0.0"), True),
+        (100, Decimal("1E2"), True),
+        (0.1, Decimal("0.10"), True),
+        (10**18 + 1, Decimal(10**18 + 1), True),
+        (10**400, Decimal("1E400"), True),
+        (10**30 + 1, Decimal("1E30"), False),
+        (Decimal("0.1"), Decimal("0.1" + "0" * 60 + "1"), False),
+        (1, True, False),
+        (0, False, False),
+        (1, "1", False),
+        (0, None, False),
+    ],
+)
+def test_numbers_are_equal_by_value_and_to_nothing_else(one, other, equal):
+    assert are_equal(one, other) is equal
+    assert are_equal([{"a": other}], [{"a": one}]) is equal
+    assert first_duplicate([one, other]) == ((0, 1) if equal else None)
 
 
 def test_three_thousand_objects_are_compared_at_once():

@@ -64,6 +64,11 @@ def current() -> Run:
     return _RUN.get()
 
 
+def running() -> Run | None:
+    """The run that the caller is inside of, if any: quick checks and comparisons of schemas have none."""
+    return _RUN.get(None)
+
+
 @contextmanager
 def limited(run: Run) -> Iterator[None]:
     """Everything validated inside counts towards ``run``. Raises LimitExceeded, for deep recursion too."""
