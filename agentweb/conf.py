@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from agentweb.wire.http_signature import authority_of
+
 _Check = Callable[[Any], str | None]
 
 
@@ -42,6 +44,10 @@ def _origin(value: Any) -> str | None:
         return "must begin with https:// (or http://) and name a host"
     if parts.path not in {"", "/"} or parts.query or parts.fragment or parts.username is not None:
         return "must be scheme and host only, without a path, query or user"
+    try:
+        authority_of(value)
+    except ValueError:
+        return "must be plain ASCII without spaces, and name one host; write other letters in their xn-- form"
     return None
 
 
@@ -55,16 +61,20 @@ def _whole(low: int, high: int) -> _Check:
 
 
 def _rate(value: Any) -> str | None:
-    # (steady requests a second, burst)
-    if (
-        not isinstance(value, (tuple, list))
-        or len(value) != 2
-        or any(isinstance(part, bool) or not isinstance(part, (int, float)) for part in value)
-        or value[0] <= 0
-        or value[1] < 1
-    ):
+    # (steady requests a second, burst); beyond these bounds the arithmetic of a bucket means nothing
+    if not isinstance(value, (tuple, list)) or len(value) != 2 or not all(map(_is_number, value)):
         return "must be (requests a second, burst), for example (20, 60)"
+    steady, burst = value
+    if not 0.0001 <= steady <= 1_000_000 or not 1 <= burst <= 1_000_000 or burst != int(burst):
+        return (
+            "must be (requests a second, burst), for example (20, 60): from 0.0001 to 1000000 a second, "
+            "and a whole number from 1 to 1000000"
+        )
     return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _names(value: Any) -> str | None:

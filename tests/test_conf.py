@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -62,7 +63,10 @@ def test_a_misspelt_key_names_the_nearest(key: Any, nearest: str | None) -> None
         ("ORIGIN", "http://[::1]:8000"),
         ("ACTION_PREFIX", "api/agents"),
         ("MAX_BODY_BYTES", 1_024),
+        ("ORIGIN", "https://xn--bcher-kva.example"),
         ("CALLER_RATE", [0.5, 1]),
+        ("CALLER_RATE", (1e6, 10**6)),
+        ("CALLER_RATE", (0.0001, 1.0)),
         ("SENSITIVE_NAMES", ["iban"]),
     ],
 )
@@ -84,6 +88,12 @@ def test_a_good_value_is_taken(key: str, good: Any) -> None:
         ("ORIGIN", "https://me@shop.example", "scheme and host only"),
         ("ORIGIN", "https://shop.example:99999", "not a URL"),
         ("ORIGIN", "https://[::1", "not a URL"),
+        ("ORIGIN", "https://b\u00fccher.example", "plain ASCII"),
+        ("ORIGIN", "https://shop .example", "plain ASCII"),
+        ("ORIGIN", "https://shop.example\n", "plain ASCII"),
+        ("ORIGIN", " https://shop.example", "plain ASCII"),
+        ("ORIGIN", "https://*", "plain ASCII"),
+        ("ORIGIN", "https://*.shop.example", "plain ASCII"),
         ("ACTION_PREFIX", "/agent", "without slashes at its ends"),
         ("ACTION_PREFIX", "", "without slashes at its ends"),
         ("ACTION_PREFIX", "a//b", "without slashes at its ends"),
@@ -94,6 +104,13 @@ def test_a_good_value_is_taken(key: str, good: Any) -> None:
         ("CALLER_RATE", (0, 1), "(requests a second, burst)"),
         ("CALLER_RATE", (1, 0), "(requests a second, burst)"),
         ("CALLER_RATE", (True, 1), "(requests a second, burst)"),
+        ("CALLER_RATE", (math.inf, 1), "to 1000000"),
+        ("CALLER_RATE", (math.nan, 1), "to 1000000"),
+        ("CALLER_RATE", (1, math.nan), "to 1000000"),
+        ("CALLER_RATE", (1, math.inf), "to 1000000"),
+        ("CALLER_RATE", (1e-320, 1), "from 0.0001"),
+        ("CALLER_RATE", (1, 10**400), "to 1000000"),
+        ("CALLER_RATE", (1, 1.5), "a whole number"),
         ("SENSITIVE_NAMES", "iban", "a list of names"),
         ("SENSITIVE_NAMES", [""], "a list of names"),
         ("SENSITIVE_NAMES", 5, "a list of names"),
