@@ -133,6 +133,11 @@ def manifest_url(url: str) -> str:
     Raises ClientError ``site_unreachable`` for what is no address of a site, a bare host among it: whether it is
     called with TLS is not guessed.
     """
+    given: object = url  # from a model, too
+    if not isinstance(given, str):
+        raise ClientError(
+            Code.SITE_UNREACHABLE, f"The address of a site is a text, not {type(given).__name__}."
+        )
     if "://" not in url:
         raise ClientError(
             Code.SITE_UNREACHABLE,

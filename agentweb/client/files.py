@@ -19,17 +19,26 @@ except ImportError:  # Windows has other locks and no modes; one process at a ti
 
 _IS_POSIX: Final = os.name == "posix"
 _CLOSE_ON_EXEC: Final = getattr(os, "O_CLOEXEC", 0)
+_NO_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
 
 
 def read_private(path: Path) -> bytes:
     """The content of a file that nobody but its owner, who we are, can read or write.
 
-    Raises KeyStoreError ``keystore_unsafe`` for any other file, FileNotFoundError when there is none.
+    Raises KeyStoreError ``keystore_unsafe`` for any other file, or one that cannot be opened, FileNotFoundError
+    when there is none.
     """
-    descriptor = os.open(path, os.O_RDONLY | _CLOSE_ON_EXEC)
-    with os.fdopen(descriptor, "rb") as file:
+    try:
+        # Without waiting: a pipe would wait for somebody who writes into it.
+        descriptor = os.open(path, os.O_RDONLY | _CLOSE_ON_EXEC | _NO_WAITING)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise KeyStoreError("keystore_unsafe", f"{path} cannot be opened: {error.strerror}.") from error
+    # A descriptor of its own, because a folder cannot be made into a file object.
+    try:
         # Of the open file, so that it cannot be swapped between the look and the reading.
-        status = os.fstat(file.fileno())
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise KeyStoreError("keystore_unsafe", f"{path} is not a regular file.")
         if _IS_POSIX and (status.st_mode & 0o077 or status.st_uid != os.geteuid()):
@@ -37,7 +46,10 @@ def read_private(path: Path) -> bytes:
                 "keystore_unsafe",
                 f"Others than its owner can use {path}: make it yours, then: chmod 600 {path}",
             )
-        return file.read()
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
 
 
 def write_private(path: Path, data: bytes, *, replace: bool) -> None:

@@ -163,7 +163,7 @@ class KeyStore:
         data = read_private(self.path)
         try:
             return _from_json(loads(data, max_bytes=MAX_BYTES))
-        except (AgentError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (AgentError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
             raise KeyStoreError(
                 "keystore_invalid", f"{self.path} is not a key store of this version; it is left as it is."
             ) from error
@@ -196,6 +196,8 @@ def _from_json(content: Any) -> State:
     """The state in the file's JSON. Whatever is wrong with it raises one of several built-in errors."""
     if content["version"] != _VERSION:
         raise ValueError("another version")
+    if not all(content["grants"]):
+        raise ValueError("a chain without a grant")
     return State(
         key=SigningKey.from_seed(b64url_decode(content["key"], length=32)),
         chains=tuple(parse_chain(documents) for documents in content["grants"]),

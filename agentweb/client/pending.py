@@ -12,6 +12,7 @@ it, so that the site runs the action again and once.
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,6 +32,8 @@ MAX_AGE: Final = 86_400
 
 _MAX_BYTES: Final = 16_777_216
 _ROUNDS: Final = 5
+
+logger = logging.getLogger("agentweb.client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ class PendingCalls:
             sync_folder(self.folder)
 
     def all(self) -> list[PendingCall]:
-        """Every unsettled call, oldest first."""
+        """Every unsettled call, oldest first. A file that cannot be read is logged and left as it is."""
         return sorted(self._calls(), key=lambda call: (call.created, call.key))
 
     def _path(self, site: str, action: str, value: Json, intent: str | None) -> Path:
@@ -102,7 +105,11 @@ class PendingCalls:
 
     def _calls(self) -> Iterator[PendingCall]:
         for path in self.folder.glob("[!.]*.json") if self.folder.is_dir() else ():
-            call = _read(path)
+            try:
+                call = _read(path)
+            except KeyStoreError as error:
+                logger.warning("A pending call is left out: %s", error)
+                continue
             if call is not None:
                 yield call
 
@@ -157,7 +164,7 @@ def _read(path: Path) -> PendingCall | None:
             path=path,
             is_resumed=True,
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise _unreadable(path) from error
 
 

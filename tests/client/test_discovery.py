@@ -46,6 +46,14 @@ def test_what_is_no_address_of_a_site_is_refused(url: str, client: AgentClient) 
     assert refusal(lambda: client.discover_actions(url)).code == "site_unreachable"
 
 
+@pytest.mark.parametrize("url", [None, 5, b"https://shop.example", ["https://shop.example"]])
+def test_what_is_no_text_is_refused(url: Any, client: AgentClient) -> None:
+    assert refusal(lambda: client.discover_actions(url)).code == "site_unreachable"
+    assert refusal(lambda: client.discover_actions(url, signed=True)).code == "site_unreachable"
+    assert refusal(lambda: client.call_action(url, "ping")).code == "site_unreachable"
+    assert refusal(lambda: client.receipts(url)).code == "site_unreachable"
+
+
 @pytest.mark.parametrize("url", ["shop.example", "localhost:8000", "127.0.0.1:8000/agent/x"])
 def test_url_without_a_scheme_is_refused_with_the_two_that_there_are(url: str, client: AgentClient) -> None:
     error = refusal(lambda: client.call_action(url, "ping"))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -12,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from agentweb.client.errors import KeyStoreError
 from agentweb.client.keystore import KeyStore, SiteRecord
 from agentweb.wire.errors import AgentError
 from agentweb.wire.grants import attenuate, encode_chain, new_grant
@@ -75,8 +75,26 @@ def test_folder_in_place_of_the_store_is_refused(tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "agent.json")
     store.path.unlink()
     store.path.mkdir(mode=0o700)
-    with pytest.raises((KeyStoreError, IsADirectoryError)):
-        KeyStore(store.path)
+    assert code_of(lambda: KeyStore(store.path)) == "keystore_unsafe"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_pipe_in_place_of_the_store_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "agent.json", 0o600)
+    assert code_of(lambda: KeyStore(tmp_path / "agent.json")) == "keystore_unsafe"
+
+
+def test_socket_in_place_of_the_store_is_refused(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "agent.json"))
+        assert code_of(lambda: KeyStore(tmp_path / "agent.json")) == "keystore_unsafe"
+
+
+@pytest.mark.parametrize("grants", [[[]], [None], 5])
+def test_store_with_a_chain_that_is_none_is_refused(keystore: KeyStore, grants: Any) -> None:
+    content = json.loads(keystore.path.read_text())
+    keystore.path.write_text(json.dumps(content | {"grants": grants}))
+    assert code_of(lambda: keystore.chains) == "keystore_invalid"
 
 
 def test_store_keeps_its_key(tmp_path: Path) -> None:

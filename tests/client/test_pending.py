@@ -178,3 +178,20 @@ def test_record_that_others_can_use_is_refused(calls: PendingCalls) -> None:
     with pytest.raises(KeyStoreError) as caught:
         begin(calls)
     assert caught.value.code == "keystore_unsafe"
+
+
+def test_file_that_cannot_be_read_does_not_hide_the_other_calls(
+    calls: PendingCalls, caplog: pytest.LogCaptureFixture
+) -> None:
+    call = begin(calls)
+    (calls.folder / "broken.json").write_bytes(b"{")
+    (calls.folder / "folder.json").mkdir()
+    others = calls.folder / "others.json"
+    others.write_bytes(call.path.read_bytes())
+    others.chmod(0o644)
+    endless = json.loads(call.path.read_text()) | {"created": 10**400}
+    bad = calls.folder / "endless.json"
+    bad.write_text(json.dumps(endless))
+    bad.chmod(0o600)
+    assert [known.key for known in calls.all()] == [call.key]
+    assert len(caplog.records) == 4
