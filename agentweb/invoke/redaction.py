@@ -38,32 +38,56 @@ BUILT_IN: Final = (
     "session key",
     "authorization",
 )
-_BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+")
 
 
 def _words(name: str) -> tuple[str, ...]:
     # "password2" is a password too.
-    return tuple(word.lower().rstrip("0123456789") for word in _BOUNDARY.split(name) if word)
+    return tuple([word.lower().rstrip("0123456789") for word in _WORD.findall(name)])
+
+
+class _Names:
+    """The names to look for: every phrase is looked up in a set, so a name costs as much as it is long."""
+
+    def __init__(self, extra: tuple[str, ...]) -> None:
+        phrases = {_words(name) for name in (*BUILT_IN, *extra)} - {()}
+        self.phrases = frozenset(phrases)
+        self.singles = frozenset(phrase[0] for phrase in phrases if len(phrase) == 1)
+        self.sizes = sorted({len(phrase) for phrase in phrases} - {1})
+        self.heads = frozenset(phrase[0] for phrase in phrases if len(phrase) > 1)
+        # Where none of the first words is, no phrase is: one quick look settles nearly every name.
+        starts = _shortest({phrase[0] for phrase in phrases})
+        self.maybe = re.compile("|".join(map(re.escape, starts))).search
+        # A name without a Latin letter or digit has no words; it is compared as a whole.
+        self.wholes = frozenset(name.casefold() for name in extra if not _words(name))
+
+    def have(self, name: str) -> bool:
+        if self.maybe(name.lower()) is None:
+            return bool(self.wholes) and name.casefold() in self.wholes
+        words = _words(name)
+        if not self.singles.isdisjoint(words):
+            return True
+        return not self.heads.isdisjoint(words) and any(
+            words[start : start + size] in self.phrases
+            for start, word in enumerate(words)
+            if word in self.heads
+            for size in self.sizes
+        )
+
+
+def _shortest(words: set[str]) -> list[str]:
+    """The words that contain none of the others: where none of these is, none of all is."""
+    return sorted(word for word in words if not any(one in word for one in words - {word}))
 
 
 @lru_cache(maxsize=8)
-def _phrases(extra: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    return tuple(_words(name) for name in (*BUILT_IN, *extra))
-
-
-@lru_cache(maxsize=4096)
-def _is_sensitive(name: str, extra: tuple[str, ...]) -> bool:
-    words = _words(name)
-    for phrase in _phrases(extra):
-        size = len(phrase)
-        if any(words[start : start + size] == phrase for start in range(len(words) - size + 1)):
-            return True
-    return False
+def _names(extra: tuple[str, ...]) -> _Names:
+    return _Names(extra)
 
 
 def is_sensitive(name: str) -> bool:
     """Whether a member of this name is never published."""
-    return _is_sensitive(name, tuple(conf.get("SENSITIVE_NAMES")))
+    return _names(tuple(conf.get("SENSITIVE_NAMES"))).have(name)
 
 
 def redact(value: Any) -> tuple[Any, list[str]]:
@@ -72,22 +96,27 @@ def redact(value: Any) -> tuple[Any, list[str]]:
     Takes and gives plain JSON; what has nothing to hide comes back as the same object.
     """
     removed: list[str] = []
-    return _redact(value, tuple(conf.get("SENSITIVE_NAMES")), removed), removed
+    return _redact(value, _names(tuple(conf.get("SENSITIVE_NAMES"))), {}, removed), removed
 
 
-def _redact(value: Any, extra: tuple[str, ...], removed: list[str]) -> Any:
+def _redact(value: Any, names: _Names, known: dict[str, bool], removed: list[str]) -> Any:
+    # ``known`` is of this call: names repeat within a result, and one result must not push out another's.
     if isinstance(value, dict):
         kept: dict[str, Any] = {}
         changed = False
         for name, member in value.items():
-            if _is_sensitive(name, extra):
+            hidden = known.get(name)
+            if hidden is None:
+                hidden = known[name] = names.have(name)
+            if hidden:
                 removed.append(name)
                 changed = True
                 continue
-            kept[name] = _redact(member, extra, removed)
+            is_leaf = not isinstance(member, (dict, list))
+            kept[name] = member if is_leaf else _redact(member, names, known, removed)
             changed = changed or kept[name] is not member
         return kept if changed else value
     if isinstance(value, list):
-        items = [_redact(item, extra, removed) for item in value]
+        items = [_redact(item, names, known, removed) for item in value]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     return value

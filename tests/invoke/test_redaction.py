@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -63,3 +64,32 @@ def test_what_has_nothing_to_hide_is_not_copied() -> None:
     value = {"items": [{"name": "tea"}], "count": 1}
     assert redact(value) == (value, [])
     assert redact(value)[0] is value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {f"field{number}": 1 for number in range(90_000)},
+        {f"tokensUsed{number}": 1 for number in range(30_000)},
+        {"tokensUsed" * 20_000: 1},
+        {"aB" * 100_000: 1},
+        {"apiKeys" + "Api" * 60_000 + "Tokens": 1, "A" * 200_000: 1, "_" * 200_000: 1},
+    ],
+    ids=["names", "near misses", "long near miss", "long", "odd"],
+)
+def test_many_names_and_long_names_cost_little(value: dict[str, Any]) -> None:
+    started = time.process_time()
+    redact(value)
+    assert time.process_time() - started < 0.5
+
+
+def test_a_secret_is_found_in_a_long_name() -> None:
+    assert is_sensitive("tokensUsed" * 1_000 + "ApiKey" + "x" * 1_000) is False
+    assert is_sensitive("tokensUsed" * 1_000 + "ApiKey_" + "x" * 1_000)
+
+
+def test_a_name_of_the_site_in_another_script_hides_that_name_only(settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "SENSITIVE_NAMES": ["\u043f\u0430\u0440\u043e\u043b\u044c"]}
+    assert is_sensitive("\u041f\u0430\u0440\u043e\u043b\u044c")
+    assert not is_sensitive("name")
+    assert is_sensitive("password")
