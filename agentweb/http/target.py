@@ -65,7 +65,10 @@ def target_of(request: HttpRequest) -> Target:
     scope = getattr(request, "scope", None)
     if scope is not None:
         raw = scope.get("raw_path")
-        path = raw.decode("latin-1").partition("?")[0] if raw else quote(request.path, safe=_PATH_SAFE)
+        if raw:
+            path = _with_prefix(raw.decode("latin-1").partition("?")[0], request)
+        else:
+            path = _with_prefix(quote(request.path, safe=_PATH_SAFE), request)
         query = scope.get("query_string", b"")
         # Django's AsyncClient makes it a text.
         return Target(path or "/", query if isinstance(query, str) else query.decode("latin-1"))
@@ -91,7 +94,8 @@ def _without_origin(uri: str) -> str:
 def _with_prefix(path: str, request: HttpRequest) -> str:
     """The path as the client sent it, when a proxy took the site's prefix off before the server saw it.
 
-    The server's own view decides: the prefix is missing when the raw path alone is already PATH_INFO.
+    The server's own view decides: the prefix is missing when the raw path alone is already PATH_INFO. A raw
+    path that the server hands over with the prefix is longer than that and stays as it is.
     """
     prefix = request.META.get("SCRIPT_NAME", "").rstrip("/")
     if prefix and unquote_to_bytes(path) == request.path_info.encode():

@@ -94,6 +94,20 @@ def test_the_raw_path_of_an_asgi_server_is_taken_as_it_is(request_, expected):
     assert target_of(request_) == expected
 
 
+def test_a_forced_script_name_counts_under_asgi_too(settings):
+    settings.FORCE_SCRIPT_NAME = "/my shop"
+    assert target_of(asgi("/a b", b"q", b"/a%20b")) == Target("/my%20shop/a%20b", "q")
+    assert target_of(asgi("/my shop/a", b"", b"/my%20shop/a")).path == "/my%20shop/a"
+    assert target_of(asgi("/my shop/a", b"", b"/my%20shop/a", "/my shop")).path == "/my%20shop/a"
+    assert target_of(asgi("/a", b"", None)).path == "/my%20shop/a"
+
+
+def test_a_root_path_that_the_proxy_took_off_is_put_back():
+    # uvicorn puts root_path before ``path``, and hands raw_path over with it or, in older versions, without.
+    assert target_of(asgi("/shop/a", b"", b"/a", "/shop")).path == "/shop/a"
+    assert target_of(asgi("/shop/shop/a", b"", b"/shop/shop/a", "/shop")).path == "/shop/shop/a"
+
+
 @pytest.mark.parametrize(
     ("origin", "site"),
     [
