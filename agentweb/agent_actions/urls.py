@@ -22,7 +22,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(rf"^{RECEIPTS}/head/?$", ReceiptsHeadView.as_view(), name="receipts-head"),
     re_path(rf"^{RECEIPTS}/verify/?$", VerifyReceiptView.as_view(), name="receipts-verify"),
     re_path(rf"^{RECEIPTS}/(?P<receipt_id>[^/]+)/?$", ReceiptView.as_view(), name="receipt"),
-    re_path(rf"^{OWN_NAME}/", NothingHere.as_view()),
+    re_path(rf"^{OWN_NAME}(?:/|$)", NothingHere.as_view()),
     CatalogResolver(),
 ]
 

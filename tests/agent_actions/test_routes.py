@@ -50,6 +50,21 @@ def test_a_path_with_two_slashes_at_its_end_is_not_ours():
         assert answers("/orders/42//") == b"the site's own page"
 
 
+@pytest.mark.parametrize("path_", ["/agent-actions", "/agent-actions/", "/agent-actions/nothing"])
+@pytest.mark.parametrize("debug", [True, False])
+def test_the_name_of_the_room_alone_is_nothing_in_json(path_, debug):
+    # Unresolved, a POST without the slash makes CommonMiddleware raise under DEBUG: 500 in HTML.
+    with override_settings(DEBUG=debug, APPEND_SLASH=True):
+        answer = send("POST", path_)
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "not_found"
+
+
+def test_a_name_that_begins_like_the_room_is_not_ours():
+    with override_settings(ROOT_URLCONF=SiteFirst):
+        assert answers("/agent-actions-help") == b"the site's own page"
+
+
 def test_the_paths_follow_the_catalog():
     def say(inp, ctx):
         return "new"
