@@ -21,7 +21,7 @@ from agentweb.access.rows import database, insert_if_absent
 from agentweb.access.standing import TOUCH_EVERY, check_standing
 from agentweb.wire.clock import from_unix, now, now_datetime
 from agentweb.wire.errors import AuthenticationError, Code, InputError
-from agentweb.wire.grants import GrantDocument, Mandate, new_grant, parse_grant
+from agentweb.wire.grants import GrantDocument, Mandate, encode_chain, new_grant, parse_grant
 from agentweb.wire.strict_json import Json, dumps, loads
 
 __all__ = ["check_standing", "issue", "load", "max_life", "remember", "revoke", "touch"]
@@ -80,6 +80,7 @@ def issue(
             note=note,
             max_life=max_life(),
         )
+        encode_chain([document])  # 64 long scopes fit a document, but no header
     except ValueError as error:
         raise InputError([problem("", "format", str(error))]) from None
     chain = (parse_grant(document, max_life=max_life()),)

@@ -35,6 +35,10 @@ def problems(**wanted: Any) -> dict[str, str]:
     return {entry["field"]: entry["code"] for entry in caught.value.problems or []}
 
 
+def test_a_grant_that_no_header_can_carry_is_not_issued() -> None:
+    assert problems(scopes=[f"orders.{'x' * 85}{number:02}:*" for number in range(64)]) == {"": "format"}
+
+
 def test_an_issued_grant_verifies_and_says_what_was_asked(person: User) -> None:
     with clock(NOON):
         [grant] = grants.issue(

@@ -191,3 +191,8 @@ def test_a_site_without_scopes_says_so() -> None:
     with registry.only():
         assert "No action of this site asks for a scope." in complaint(*KEY)
         assert "No action of this site asks for a scope." in warned("notes:write")
+
+
+def test_a_grant_too_long_for_a_header_is_a_sentence_and_no_row() -> None:
+    scopes = [part for number in range(64) for part in ("--scope", f"orders.{'x' * 85}{number:02}:*")]
+    assert "a header has at most" in complaint(*KEY, *scopes)
