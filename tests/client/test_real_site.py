@@ -9,7 +9,9 @@ from typing import Any
 
 import httpx
 import pytest
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
 
 from agentweb.access import grants, site_keys
 from agentweb.agent_actions import published
@@ -41,8 +43,13 @@ class Lossy(httpx.BaseTransport):
 
 
 @pytest.fixture
-def network() -> Lossy:
-    return Lossy()
+def network() -> Iterator[Lossy]:
+    # As Django's test client does: a request's end must not close the connection that holds the test's transaction.
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield Lossy()
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
 
 
 @pytest.fixture
