@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentweb.catalog.actions import action
     from agentweb.catalog.flows import flow
+    from agentweb.catalog.words import action
     from agentweb.wire.errors import AgentError
 
 __version__ = "0.1.0.dev0"
@@ -20,7 +20,7 @@ __all__ = ["AgentError", "__version__", "action", "flow"]
 
 _HOMES = {
     "AgentError": "agentweb.wire.errors",
-    "action": "agentweb.catalog.actions",
+    "action": "agentweb.catalog.words",
     "flow": "agentweb.catalog.flows",
 }
 

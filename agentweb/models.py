@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from agentweb.access.models import Bucket, Grant, Mandate, Nonce, PrincipalKey, Revocation, SiteKey
+from agentweb.access.models import (
+    Approval,
+    Bucket,
+    Grant,
+    Mandate,
+    Nonce,
+    PrincipalKey,
+    Revocation,
+    RevocationHead,
+    Session,
+    SiteKey,
+)
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.models import Receipt, ReceiptHead, ReceiptParty
 
 __all__ = [
+    "Approval",
     "AuditEntry",
     "Bucket",
     "Grant",
@@ -18,5 +30,7 @@ __all__ = [
     "ReceiptHead",
     "ReceiptParty",
     "Revocation",
+    "RevocationHead",
+    "Session",
     "SiteKey",
 ]

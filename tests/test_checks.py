@@ -252,7 +252,7 @@ def test_the_agents_module_of_every_app_is_found(project: Callable[[str], Run]) 
         "import django; django.setup()\n"
         "from agentweb.catalog.registry import registry\n"
         "(look,) = registry.actions()\n"
-        "print(look.where, look.method, look.path, look.handler(look.to_python({'at': 'x'}), None))\n"
+        "print(look.where, look.method, look.path, look.handler(look.to_python({'at': 'x'}, None), None))\n"
         "print(registry.flows()[0].input_schema, registry.faults())",
     )
     assert found.stdout == (

@@ -107,9 +107,13 @@ class Mandate(models.Model):
 
 
 class Revocation(models.Model):
-    """A grant id or a key that counts no longer. Read at every request, never cached."""
+    """A grant id or a key that counts no longer. Read at every request, never cached.
+
+    ``seq`` is its place in the public list, without gaps in the order of the commits.
+    """
 
     id = models.BigAutoField(primary_key=True)
+    seq = models.BigIntegerField(null=True, unique=True, editable=False)
     ident = models.CharField(max_length=KEY_LENGTH, unique=True, help_text="gr_… or ed25519:…")
     reason = models.CharField(max_length=200, blank=True)
     at = models.DateTimeField()
@@ -117,6 +121,106 @@ class Revocation(models.Model):
 
     def __str__(self) -> str:
         return self.ident
+
+
+class RevocationHead(models.Model):
+    """The end of the site's list of revocations; its row lock puts revocations and first sights in one order.
+
+    ``seq`` is that of the last entry, ``hash`` of the chain up to it.
+    """
+
+    name = models.CharField(max_length=16, primary_key=True)
+    seq = models.BigIntegerField(default=0)
+    hash = models.CharField(max_length=71, blank=True, help_text="'sha256:' and hex of the last entry.")
+
+    def __str__(self) -> str:
+        return str(self.seq)
+
+
+class Session(models.Model):
+    """A bearer handle to a site-issued grant: whoever shows the token acts under the grant.
+
+    Only the token's digest is stored. ``auth_hash`` is the person's session hash of the moment: a new password
+    ends every session that was made under the old one.
+    """
+
+    id = models.CharField(max_length=25, primary_key=True, help_text="ss_ and 22 characters.")
+    token_digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256, hex.")
+    grant = models.ForeignKey(Grant, on_delete=models.CASCADE, related_name="sessions")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="agentweb_sessions",
+    )
+    auth_hash = models.CharField(max_length=64, blank=True, editable=False)
+    client_name = models.CharField(max_length=100, blank=True)
+    created_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(db_index=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.client_name or self.id
+
+
+class Approval(models.Model):
+    """One call that waits for a person, or that a person has decided; it lets exactly this call through, once.
+
+    ``digest`` binds it to caller, action and exact input. ``input`` is the exact input, ``shown`` its redacted
+    form for people.
+    """
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        APPROVED = "approved"
+        DENIED = "denied"
+        USED = "used"
+
+    id = models.CharField(max_length=25, primary_key=True, help_text="ap_ and 22 characters.")
+    digest = models.CharField(max_length=71, help_text="'sha256:' and hex.")
+    site = models.CharField(max_length=255)
+    action = models.CharField(max_length=100)
+    effect = models.CharField(max_length=6)
+    subject = models.CharField(max_length=KEY_LENGTH, db_index=True)
+    grant_id = models.CharField(max_length=GRANT_ID_LENGTH, blank=True, db_index=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="agentweb_approvals",
+        help_text="The person for whom the agent acts, who may decide.",
+    )
+    input = models.TextField(editable=False)
+    shown = models.TextField(editable=False)
+    amount = models.BigIntegerField(null=True, blank=True, help_text="Minor units.")
+    currency = models.CharField(max_length=3, blank=True)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.PENDING)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="agentweb_decisions",
+    )
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["digest"],
+                condition=Q(state__in=("pending", "approved")),
+                name="agentweb_one_open_approval",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.state}"
 
 
 class Nonce(models.Model):

@@ -1,23 +1,12 @@
-"""Actions: what a site lets agents do. ``action`` declares one; ``Action`` is what the rooms read.
-
-::
-
-    @action("add_to_cart", effect="write", scope="cart:write")
-    def add_to_cart(inp: CartLine, ctx):
-        \"\"\"Put a product into the cart.\"\"\"
-
-A declaration that is wrong never raises where it is written: its faults go to ``registry.faults()``, and an
-action with an error is not published.
-"""
+"""Actions: what a site lets agents do, as the rooms read it. ``declaration`` has the words that declare one."""
 
 from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import EllipsisType
-from typing import Any, TypeVar, overload
+from typing import Any
 
 from agentweb.catalog.costs import Cost
 from agentweb.catalog.declaring import place_of
@@ -28,12 +17,11 @@ from agentweb.catalog.registry import registry
 from agentweb.wire.schema import CompiledSchema
 from agentweb.wire.strict_json import Json
 
-__all__ = ["Action", "Cost", "Effect", "action"]
+__all__ = ["Action", "Cost", "Effect", "Handler", "declare"]
 
 logger = logging.getLogger("agentweb.catalog")
 
 Handler = Callable[[Any, Any], Any]
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,9 +29,9 @@ class Action:
     """A published action; everything in it has been checked.
 
     ``input_schema`` and ``output_schema`` are published as they are; ``input`` and ``output`` are their compiled
-    forms, and ``to_python`` turns a prepared
-    input (``input.prepare(value)``) into what the handler takes. ``example`` is a valid input when
-    ``has_example``. ``rate`` is (calls a second, burst). ``handler`` may be async.
+    forms, and ``to_python(value, ctx)`` turns a prepared input (``input.prepare(value)``) into what the handler
+    takes. ``example`` is a valid input when ``has_example``. ``confirm`` is ``"person"`` when a person has to
+    approve each call. ``rate`` is (calls a second, burst). ``handler`` may be async.
     """
 
     name: str
@@ -62,12 +50,13 @@ class Action:
     cost: Cost | None
     consequential: bool
     idempotent: bool
+    confirm: str | None
     pages: tuple[str, ...]
     tags: tuple[str, ...]
     visible: Callable[[Any], bool] | None
     rate: tuple[float, int] | None
     handler: Handler
-    to_python: Callable[[Json], Any]
+    to_python: Callable[[Json, Any], Any]
 
     @property
     def where(self) -> str:
@@ -101,102 +90,9 @@ class Action:
         return bool(answer)
 
 
-@overload
-def action(name: _Function, /) -> _Function: ...
-
-
-@overload
-def action(
-    name: str | None = None,
-    *,
-    title: str | None = None,
-    description: str | None = None,
-    effect: str = "read",
-    scope: str | None = None,
-    input: Any = None,
-    output: Any = None,
-    example: Json | EllipsisType = ...,
-    method: str | None = None,
-    path: str | None = None,
-    cost: dict[str, Any] | None = None,
-    consequential: bool | None = None,
-    idempotent: bool | None = None,
-    pages: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    visible: Callable[[Any], bool] | None = None,
-    rate: tuple[float, int] | None = None,
-) -> Callable[[_Function], _Function]: ...
-
-
-def action(
-    name: Any = None,
-    *,
-    title: str | None = None,
-    description: str | None = None,
-    effect: str = "read",
-    scope: str | None = None,
-    input: Any = None,
-    output: Any = None,
-    example: Json | EllipsisType = ...,
-    method: str | None = None,
-    path: str | None = None,
-    cost: Any = None,
-    consequential: bool | None = None,
-    idempotent: bool | None = None,
-    pages: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    visible: Callable[[Any], bool] | None = None,
-    rate: tuple[float, int] | None = None,
-) -> Any:
-    """Let agents call the decorated function ``handler(inp, ctx)``. The function itself is left as it is.
-
-    - ``name``: the function's name by default; ``[a-z][a-z0-9_]*``, at most 100 characters.
-    - ``title``, ``description``: by default the name in words, and the first paragraph of the docstring.
-    - ``effect``: ``read``, ``write``, ``send``, ``spend`` or ``delete``.
-    - ``scope``: what a grant must give, ``cart:write``.
-    - ``input``: a JSON Schema as a dict, or a type; by default the type hint of ``inp``; the hint None
-      means that there is no input.
-    - ``output``: a JSON Schema or a type; by default the returned dataclass or TypedDict, else not said.
-    - ``example``: an input that works; made from the schema when it can be.
-    - ``method``, ``path``: by default GET for a read with flat input, else POST, at ``/agent/<name>``. ``{name}`` in
-      a path takes the required input of that name.
-    - ``cost``: for spend, ``{"field": "price", "currency": "USD"}`` or ``{"amount": 25, "currency": "USD"}``.
-    - ``consequential``: True raises a read or write to what a person should know about.
-    - ``idempotent``: True for a write that may be repeated.
-    - ``pages``, ``tags``: pages on which the action is offered, words to find it by.
-    - ``visible(user)``: False hides it: unlisted, uncallable, unmentioned.
-    - ``rate``: (calls a second, burst) of one caller.
-
-    Faults in what is given are recorded (``manage.py check`` shows them), not raised. Raises TypeError when it
-    decorates what is not a function.
-    """
-    written = Written(
-        name=None if callable(name) else name,
-        title=title,
-        description=description,
-        effect=effect,
-        scope=scope,
-        input=input,
-        output=output,
-        example=example,
-        method=method,
-        path=path,
-        cost=cost,
-        consequential=consequential,
-        idempotent=idempotent,
-        pages=pages,
-        tags=tags,
-        visible=visible,
-        rate=rate,
-    )
-
-    def declare(handler: Any) -> Any:
-        if not callable(handler):
-            raise TypeError(f"@action decorates a function, not {handler!r}.")
-        values, faults = read(handler, written)
-        registry.record(*faults)
-        if values is not None:
-            registry.register(Action(**values))
-        return handler
-
-    return declare(name) if callable(name) else declare
+def declare(handler: Handler, written: Written) -> None:
+    """Publish an action as it was written; whatever is wrong with it is recorded in the registry instead."""
+    values, faults = read(handler, written)
+    registry.record(*faults)
+    if values is not None:
+        registry.register(Action(**values))

@@ -34,6 +34,7 @@ class FaultId(StrEnum):
     VISIBLE = "agentweb.E027"
     CONTRADICTION = "agentweb.E028"
     WORDING = "agentweb.E029"
+    CONFIRM = "agentweb.E037"
     DUPLICATE_FLOW = "agentweb.E030"
     FLOW_NAME = "agentweb.E031"
     FLOW_STEPS = "agentweb.E032"
@@ -61,6 +62,7 @@ DANGEROUS: Final = frozenset(
         FaultId.PATH_PARAMETER,
         FaultId.COST,
         FaultId.HANDLER,
+        FaultId.CONFIRM,
         FaultId.DUPLICATE_FLOW,
     }
 )

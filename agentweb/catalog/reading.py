@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from agentweb import conf
 from agentweb.catalog import paths
@@ -39,6 +39,9 @@ from agentweb.wire.schema import NO_EXAMPLE, CompiledSchema, SchemaError, compil
 from agentweb.wire.scopes import check_scope
 from agentweb.wire.strict_json import check_value
 
+PERSON: Final = "person"
+"""The value of ``confirm``."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
@@ -50,6 +53,8 @@ class Written:
     effect: Any
     scope: Any
     input: Any
+    serializer: Any
+    form: Any
     output: Any
     example: Any
     method: Any
@@ -57,6 +62,7 @@ class Written:
     cost: Any
     consequential: Any
     idempotent: Any
+    confirm: Any
     pages: Any
     tags: Any
     visible: Any
@@ -111,6 +117,7 @@ class _Reader:
             "cost": self.cost(effect, schema, source.hint if source is not None else None),
             "consequential": self.consequential(effect),
             "idempotent": self.idempotent(effect, method),
+            "confirm": self.confirm(effect),
             "pages": self.texts("pages", self.written.pages, begins="/"),
             "tags": self.texts("tags", self.written.tags),
             "visible": self.visible(),
@@ -381,6 +388,19 @@ class _Reader:
                 "What was sent or paid twice is not undone; callers repeat safely with an Idempotency-Key.",
             )
         return given is True
+
+    def confirm(self, effect: Effect | None) -> str | None:
+        given = self.written.confirm
+        if given is None:
+            return None
+        if given != PERSON or effect is Effect.READ:
+            self.note(
+                FaultId.CONFIRM,
+                f"confirm={given!r} does not go with effect {effect}.",
+                "The one value is confirm='person', for an action that is no read: each call waits until a person "
+                "has approved exactly it.",
+            )
+        return PERSON
 
     def texts(self, word: str, given: Any, *, begins: str = "") -> tuple[str, ...]:
         values = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)

@@ -1,7 +1,7 @@
 """Where an action's schemas come from: a dict that the author wrote, or types.
 
 A hand-written schema stays as it is and the handler gets plain JSON values. A schema derived from types is
-closed, and ``to_python`` turns an input that it accepts into the typed value.
+closed, and ``to_python(value, ctx)`` turns an input that it accepts into the typed value.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Source:
     """
 
     schema: dict[str, Any]
-    to_python: Callable[[Json], Any]
+    to_python: Callable[[Json, Any], Any]
     unsaid: str | None = None
     hint: Any = None
 
@@ -87,7 +87,7 @@ def schema_of(given: Any) -> dict[str, Any]:
     return _written(given) if isinstance(given, Mapping) else derive(given).schema
 
 
-def as_it_is(value: Json) -> Any:
+def as_it_is(value: Json, _ctx: Any = None) -> Any:
     """The conversion of hand-written schemas: none."""
     return value
 
@@ -101,7 +101,10 @@ def _written(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _derived(hint: Any) -> Source:
     found = derive(hint)
-    return Source(found.schema, found.convert or as_it_is, hint=hint)
+    convert = found.convert
+    if convert is None:
+        return Source(found.schema, as_it_is, hint=hint)
+    return Source(found.schema, lambda value, _ctx: convert(value), hint=hint)
 
 
 def _no_input(unsaid: str | None = None) -> Source:

@@ -45,7 +45,7 @@ def run(call: Call, value: Json, *, till: Till | None) -> Any:
         handler = async_to_sync(handler)
     try:
         # A type of the site's own may refuse values too, while it is made.
-        return handler(action.to_python(action.input.prepare(value)), context)
+        return handler(action.to_python(action.input.prepare(value), context), context)
     except Exception as error:
         refusal = refusals.refusal_of(error)
         if refusal is None or refusal.status >= 500:

@@ -8,8 +8,8 @@ from django.urls import include, path, re_path
 
 from agentweb import rooms
 from agentweb import urls as agentweb_urls
-from agentweb.catalog.actions import action
 from agentweb.catalog.registry import registry
+from agentweb.catalog.words import action
 
 CORS = "corsheaders.middleware.CorsMiddleware"
 

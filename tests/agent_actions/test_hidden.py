@@ -5,7 +5,7 @@ import json
 import pytest
 from django.contrib.auth.models import User
 
-from agentweb.catalog.actions import action
+from agentweb.catalog.words import action
 from agentweb.testing import TestAgent
 from tests.support.web import send
 

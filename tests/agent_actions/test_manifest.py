@@ -3,9 +3,9 @@ import json
 import pytest
 
 from agentweb.agent_actions.manifest import manifest
-from agentweb.catalog.actions import action
 from agentweb.catalog.flows import Flow, Step, flow
 from agentweb.catalog.registry import registry
+from agentweb.catalog.words import action
 
 KEY = {"kid": "MEvZ2Aj17tpo3SBEHFFPvV72b3Qih3CH9nAKVNflovk", "kty": "OKP", "crv": "Ed25519", "x": "AAAA"}
 INPUT = {

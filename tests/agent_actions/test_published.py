@@ -5,8 +5,8 @@ from django.contrib.auth.models import User
 from django.test import override_settings
 
 from agentweb.access import site_keys
-from agentweb.catalog.actions import action
 from agentweb.catalog.registry import registry
+from agentweb.catalog.words import action
 from agentweb.testing import TestAgent, clock
 from tests.support.web import send
 

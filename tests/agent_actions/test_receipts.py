@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from agentweb.access import site_keys
-from agentweb.catalog.actions import action
+from agentweb.catalog.words import action
 from agentweb.testing import TestAgent
 from agentweb.wire.receipts import verify_chain
 from tests.support.web import send

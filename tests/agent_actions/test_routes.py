@@ -5,8 +5,8 @@ from django.urls import include, path, re_path, resolve, reverse
 
 from agentweb import urls as agentweb_urls
 from agentweb.agent_actions.views import ActionView
-from agentweb.catalog.actions import action
 from agentweb.catalog.registry import registry
+from agentweb.catalog.words import action
 from agentweb.http import doors
 from tests.support.web import send
 

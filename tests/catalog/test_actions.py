@@ -49,7 +49,7 @@ def test_an_action_without_words_is_filled_in() -> None:
     assert found.rate is None
     assert found.handler is handler
     assert found.where == "tests.catalog.declarations.handler"
-    assert found.to_python({"a": 1}) == {"a": 1}
+    assert found.to_python({"a": 1}, None) == {"a": 1}
 
 
 def test_every_word_is_kept() -> None:
@@ -133,7 +133,7 @@ def test_what_is_not_a_function_cannot_be_decorated() -> None:
 
 def test_an_unknown_argument_is_a_type_error() -> None:
     with pytest.raises(TypeError):
-        action("thing", serializer=object)  # type: ignore[call-overload]
+        action("thing", serialiser=object)  # type: ignore[call-overload]
 
 
 def test_a_partial_and_a_callable_object_can_be_handlers() -> None:

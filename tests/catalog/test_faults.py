@@ -358,10 +358,13 @@ def test_a_bad_rate_is_refused(rate: Any) -> None:
     assert "rate=(2, 10)" in found.hint
 
 
-@pytest.mark.parametrize("word", ["confirm", "serializer"])
-def test_a_promise_that_nothing_would_keep_cannot_be_written(word: str) -> None:
-    with pytest.raises(TypeError, match=f"unexpected keyword argument '{word}'"):
-        declared(**{word: "person"})
+@pytest.mark.parametrize(
+    "words", [{"confirm": "person"}, {"confirm": True, "effect": "write", "scope": "a:b"}]
+)
+def test_a_confirmation_is_by_a_person_and_never_for_a_read(words: dict[str, Any]) -> None:
+    found = refused(**words)
+    assert found.id == "agentweb.E037"
+    assert found.dangerous is True
 
 
 @pytest.mark.requirement("AA-2.6")

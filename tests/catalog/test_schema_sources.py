@@ -66,7 +66,7 @@ def test_the_hint_of_the_first_parameter_is_the_input() -> None:
         "required": ["order_id"],
     }
     value = found.input.prepare({"sku": "a", "on": "2026-01-31"})
-    assert found.to_python(value) == Line("a", date(2026, 1, 31), 1)
+    assert found.to_python(value, None) == Line("a", date(2026, 1, 31), 1)
 
 
 def test_input_given_as_a_type_or_dict_goes_before_the_hint() -> None:
@@ -108,7 +108,7 @@ def test_no_hint_means_no_input() -> None:
     assert source.unsaid == "inp"
     assert source.schema == {"type": "object", "properties": {}, "additionalProperties": False}
     assert source.schema is not EMPTY_INPUT
-    assert source.to_python({}) == {}
+    assert source.to_python({}, None) == {}
 
 
 def test_an_open_object_can_be_asked_for() -> None:

@@ -8,7 +8,7 @@ from django.http import Http404, HttpResponse
 from django.test import Client
 
 from agentweb import AgentError
-from agentweb.catalog.actions import action
+from agentweb.catalog.words import action
 
 OPEN = {"type": "object"}
 QUANTITY = {

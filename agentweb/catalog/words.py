@@ -1,0 +1,140 @@
+"""The site author's word ``action``: it declares one action, or many from what the site has already.
+
+::
+
+    @action("add_to_cart", effect="write", scope="cart:write")
+    def add_to_cart(inp: CartLine, ctx):
+        \"\"\"Put a product into the cart.\"\"\"
+
+A declaration that is wrong never raises where it is written: its faults go to ``registry.faults()``, and an
+action with an error is not published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import EllipsisType
+from typing import Any, TypeVar, overload
+
+from agentweb.catalog.actions import declare
+from agentweb.catalog.reading import Written
+from agentweb.wire.strict_json import Json
+
+__all__ = ["action"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class ActionWord:
+    """The type of ``action``, which is called as a decorator."""
+
+    @overload
+    def __call__(self, name: _Function, /) -> _Function: ...
+
+    @overload
+    def __call__(
+        self,
+        name: str | None = None,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        effect: str = "read",
+        scope: str | None = None,
+        input: Any = None,
+        serializer: Any = None,
+        form: Any = None,
+        output: Any = None,
+        example: Json | EllipsisType = ...,
+        method: str | None = None,
+        path: str | None = None,
+        cost: dict[str, Any] | None = None,
+        consequential: bool | None = None,
+        idempotent: bool | None = None,
+        confirm: str | None = None,
+        pages: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        visible: Callable[[Any], bool] | None = None,
+        rate: tuple[float, int] | None = None,
+    ) -> Callable[[_Function], _Function]: ...
+
+    def __call__(
+        self,
+        name: Any = None,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        effect: str = "read",
+        scope: str | None = None,
+        input: Any = None,
+        serializer: Any = None,
+        form: Any = None,
+        output: Any = None,
+        example: Json | EllipsisType = ...,
+        method: str | None = None,
+        path: str | None = None,
+        cost: Any = None,
+        consequential: bool | None = None,
+        idempotent: bool | None = None,
+        confirm: str | None = None,
+        pages: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        visible: Callable[[Any], bool] | None = None,
+        rate: tuple[float, int] | None = None,
+    ) -> Any:
+        """Let agents call the decorated function ``handler(inp, ctx)``. The function itself is left as it is.
+
+        - ``name``: the function's name by default; ``[a-z][a-z0-9_]*``, at most 100 characters.
+        - ``title``, ``description``: by default the name in words, and the first paragraph of the docstring.
+        - ``effect``: ``read``, ``write``, ``send``, ``spend`` or ``delete``.
+        - ``scope``: what a grant must give, ``cart:write``.
+        - ``input``: a JSON Schema as a dict, or a type; by default the type hint of ``inp``; the hint None
+          means that there is no input. Or, instead of it, ``serializer``: a DRF serializer class, whose
+          ``validated_data`` is ``inp``; or ``form``: a Django form class, whose ``cleaned_data`` is ``inp``.
+        - ``output``: a JSON Schema or a type; by default the returned dataclass or TypedDict, else not said.
+        - ``example``: an input that works; made from the schema when it can be.
+        - ``method``, ``path``: by default GET for a read with flat input, else POST, at ``/agent/<name>``.
+          ``{name}`` in a path takes the required input of that name.
+        - ``cost``: for spend, ``{"field": "price", "currency": "USD"}`` or ``{"amount": 25, "currency": "USD"}``.
+        - ``consequential``: True raises a read or write to what a person should know about.
+        - ``idempotent``: True for a write that may be repeated.
+        - ``confirm``: ``"person"`` lets a call wait until a person has approved exactly it; never for a read.
+        - ``pages``, ``tags``: pages on which the action is offered, words to find it by.
+        - ``visible(user)``: False hides it: unlisted, uncallable, unmentioned.
+        - ``rate``: (calls a second, burst) of one caller.
+
+        Faults in what is given are recorded (``manage.py check`` shows them), not raised. Raises TypeError when
+        it decorates what is not a function.
+        """
+        written = Written(
+            name=None if callable(name) else name,
+            title=title,
+            description=description,
+            effect=effect,
+            scope=scope,
+            input=input,
+            serializer=serializer,
+            form=form,
+            output=output,
+            example=example,
+            method=method,
+            path=path,
+            cost=cost,
+            consequential=consequential,
+            idempotent=idempotent,
+            confirm=confirm,
+            pages=pages,
+            tags=tags,
+            visible=visible,
+            rate=rate,
+        )
+
+        def decorate(handler: Any) -> Any:
+            if not callable(handler):
+                raise TypeError(f"@action decorates a function, not {handler!r}.")
+            declare(handler, written)
+            return handler
+
+        return decorate(name) if callable(name) else decorate
+
+
+action = ActionWord()
