@@ -337,11 +337,11 @@ def test_an_error_in_an_agents_module_is_not_hidden(project: Callable[[str], Run
 
 
 def test_an_argument_that_does_not_exist_is_an_error_at_its_place(project: Callable[[str], Run]) -> None:
-    found = project("from agentweb import action\n\n\n@action(serializer=object)\ndef f(inp, ctx): ...\n")(
+    found = project("from agentweb import action\n\n\n@action(serialiser=object)\ndef f(inp, ctx): ...\n")(
         "-c", "import django; django.setup()"
     )
     assert found.returncode != 0
-    assert "unexpected keyword argument 'serializer'" in found.stderr
+    assert "unexpected keyword argument 'serialiser'" in found.stderr
 
 
 def test_urls_without_the_app_say_which_of_the_two_is_missing(
