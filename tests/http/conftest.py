@@ -1,3 +1,3 @@
-from tests.support.web_fixtures import many_callers, shop
+from tests.support.web_fixtures import many_callers, shop, site_key
 
-__all__ = ["many_callers", "shop"]
+__all__ = ["many_callers", "shop", "site_key"]

@@ -14,7 +14,7 @@ from tests.support.examples import examples
 from tests.support.web import send
 from tests.vectors_dir import VECTORS
 
-pytestmark = pytest.mark.usefixtures("shop", "many_callers")
+pytestmark = pytest.mark.usefixtures("shop", "many_callers", "site_key")
 
 MANIFEST = "/.well-known/agent-actions.json"
 PATHS = [

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agentweb.access import site_keys
 from agentweb.agent_actions import published
 from agentweb.catalog.registry import registry
 from tests.support import web
@@ -30,6 +31,12 @@ def catalog(db: None) -> Iterator[None]:
     with registry.only():
         yield
     published.forget()
+
+
+@pytest.fixture
+def site_key(db: None) -> None:
+    """A site that can sign, as one is after ``agentweb_keys create``."""
+    site_keys.ensure_active_key()
 
 
 @pytest.fixture
