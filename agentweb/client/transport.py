@@ -6,12 +6,13 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urljoin
 
 from agentweb.client.addresses import check_url
 from agentweb.client.deadline import Deadline
 from agentweb.client.errors import MissingExtraError, UnreachableError
+from agentweb.client.peers import PeerGuard
 from agentweb.wire.errors import ClientError, Code
 from agentweb.wire.http_signature import authority_of
 
@@ -54,6 +55,7 @@ class Transport:
         self._allowed = frozenset(host.lower() for host in allowed)
         self._seconds = seconds
         self._deadline = Deadline()
+        self._peers = PeerGuard(self._allowed)
 
     def wire_url(self, url: str, base: str | None = None) -> str:
         """The URL exactly as it will be on the wire, without fragment: what a signature must cover.
@@ -84,13 +86,18 @@ class Transport:
         client = self._client()
         check_url(url, self._allowed)
         deadline = time.monotonic() + self._seconds
+
+        def trace(name: str, info: dict[str, Any]) -> None:
+            self._peers.trace(name, info, host=request.url.host)
+            self._deadline.trace(name, info)
+
         request = client.build_request(
             method,
             url,
             headers={**_HEADERS, **headers},
             content=body,
             timeout=self._seconds,
-            extensions={"trace": self._deadline.trace},
+            extensions={"trace": trace},
         )
         request.headers.pop("Cookie", None)
         try:
