@@ -75,6 +75,12 @@ class Grant(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 
+    class Meta:
+        permissions: ClassVar = [
+            ("issue_grant", "Can issue grants and session tokens"),
+            ("revoke_grant", "Can revoke grants, sessions and keys of agents and persons"),
+        ]
+
     def __str__(self) -> str:
         return self.id
 
@@ -162,7 +168,7 @@ class Session(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
-        return self.client_name or self.id
+        return self.id
 
 
 class Approval(models.Model):
@@ -211,6 +217,7 @@ class Approval(models.Model):
     used_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        permissions: ClassVar = [("decide_approval", "Can approve and deny calls of agents")]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["digest"],
