@@ -104,6 +104,12 @@ SETTINGS: Final[dict[str, Setting]] = {
     "ACTION_PREFIX": Setting(
         "site", "agent", "First part of an action's default path, '/agent/<name>'.", _prefix
     ),
+    "PEOPLE_PREFIX": Setting(
+        "site",
+        "agent-access",
+        "First part of the paths of the pages for people, '/agent-access/approvals'. Read when the site starts.",
+        _prefix,
+    ),
     "MANIFEST_MAX_AGE": Setting(
         "site", 60, "Seconds for which public documents may be cached.", _whole(0, 86_400)
     ),
@@ -122,6 +128,9 @@ SETTINGS: Final[dict[str, Setting]] = {
         "Unsigned calls from one address: (a second, burst). Shared by all processes.",
         _rate,
     ),
+    "OPEN_APPROVALS": Setting(
+        "limits", 20, "Calls of one agent that may wait for a person's approval at once.", _whole(1, 1_000)
+    ),
     "GRANT_MAX_DAYS": Setting("grants", 90, "Longest life of a grant.", _whole(1, 3_650)),
     "SIGNATURE_MAX_SECONDS": Setting(
         "grants", 300, "Longest time between a signature's created and expires.", _whole(1, 300)
@@ -137,6 +146,12 @@ SETTINGS: Final[dict[str, Setting]] = {
         60,
         "How long a call with an Idempotency-Key may run before a repeated call may take it over.",
         _whole(1, 3_600),
+    ),
+    "APPROVAL_MINUTES": Setting(
+        "invocation",
+        10,
+        "How long a person may take to decide about a call, and how long an approval is then good for.",
+        _whole(1, 1_440),
     ),
     "AUDIT_DAYS": Setting("invocation", 90, "How long audit rows are kept.", _whole(1, 3_650)),
     "SENSITIVE_NAMES": Setting(

@@ -174,8 +174,9 @@ class Session(models.Model):
 class Approval(models.Model):
     """One call that waits for a person, or that a person has decided; it lets exactly this call through, once.
 
-    ``digest`` binds it to caller, action and exact input. ``input`` is the exact input, ``shown`` its redacted
-    form for people.
+    ``digest`` binds it to caller, action and exact input. ``input`` is the exact input, erased when the row can let
+    nothing through any more; ``shown`` is its redacted form for people. ``expires_at`` is the end of the state:
+    until then a pending one can be decided, an approved one used, and a denied one stays denied.
     """
 
     class State(models.TextChoices):
@@ -183,13 +184,19 @@ class Approval(models.Model):
         APPROVED = "approved"
         DENIED = "denied"
         USED = "used"
+        EXPIRED = "expired"
 
     id = models.CharField(max_length=25, primary_key=True, help_text="ap_ and 22 characters.")
-    digest = models.CharField(max_length=71, help_text="'sha256:' and hex.")
+    digest = models.CharField(max_length=71, db_index=True, help_text="'sha256:' and hex.")
     site = models.CharField(max_length=255)
     action = models.CharField(max_length=100)
     effect = models.CharField(max_length=6)
     subject = models.CharField(max_length=KEY_LENGTH, db_index=True)
+    holder = models.CharField(
+        max_length=KEY_LENGTH,
+        db_index=True,
+        help_text="Subject of the first grant: whose open requests are counted.",
+    )
     grant_id = models.CharField(max_length=GRANT_ID_LENGTH, blank=True, db_index=True)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,

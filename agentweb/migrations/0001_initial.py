@@ -339,11 +339,19 @@ class Migration(migrations.Migration):
                         help_text="ap_ and 22 characters.", max_length=25, primary_key=True, serialize=False
                     ),
                 ),
-                ("digest", models.CharField(help_text="'sha256:' and hex.", max_length=71)),
+                ("digest", models.CharField(db_index=True, help_text="'sha256:' and hex.", max_length=71)),
                 ("site", models.CharField(max_length=255)),
                 ("action", models.CharField(max_length=100)),
                 ("effect", models.CharField(max_length=6)),
                 ("subject", models.CharField(db_index=True, max_length=64)),
+                (
+                    "holder",
+                    models.CharField(
+                        db_index=True,
+                        help_text="Subject of the first grant: whose open requests are counted.",
+                        max_length=64,
+                    ),
+                ),
                 ("grant_id", models.CharField(blank=True, db_index=True, max_length=25)),
                 ("input", models.TextField(editable=False)),
                 ("shown", models.TextField(editable=False)),
@@ -357,6 +365,7 @@ class Migration(migrations.Migration):
                             ("approved", "Approved"),
                             ("denied", "Denied"),
                             ("used", "Used"),
+                            ("expired", "Expired"),
                         ],
                         default="pending",
                         max_length=8,
