@@ -115,15 +115,24 @@ class Mandate(models.Model):
 class Revocation(models.Model):
     """A grant id or a key that counts no longer. Read at every request, never cached.
 
-    ``seq`` is its place in the public list, without gaps in the order of the commits.
+    ``seq`` is its place in the public list, without gaps in the order of the commits, ``prev`` the hash of the
+    entry before. A row with ``by`` is unlisted and counts in those chains only where this key has the right: it
+    was asked for before the site had seen the grant, so nobody could tell.
     """
 
     id = models.BigAutoField(primary_key=True)
     seq = models.BigIntegerField(null=True, unique=True, editable=False)
-    ident = models.CharField(max_length=KEY_LENGTH, unique=True, help_text="gr_… or ed25519:…")
+    prev = models.CharField(max_length=71, blank=True, editable=False, help_text="'sha256:' and hex.")
+    ident = models.CharField(max_length=KEY_LENGTH, help_text="gr_… or ed25519:…")
+    by = models.CharField(max_length=KEY_LENGTH, blank=True, editable=False)
     reason = models.CharField(max_length=200, blank=True)
     at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Kept at least until then.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["ident", "by"], name="agentweb_revoked_once"),
+        ]
 
     def __str__(self) -> str:
         return self.ident
