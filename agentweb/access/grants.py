@@ -15,8 +15,8 @@ from django.db.models import Q
 from agentweb import conf
 from agentweb.access import mandates, site_keys
 from agentweb.access.issuing import check_request, problem
-from agentweb.access.models import Grant, Revocation
-from agentweb.access.revocations import order_with_first_sights, revoke
+from agentweb.access.models import Grant
+from agentweb.access.revocations import are_revoked, order_with_first_sights, revoke
 from agentweb.access.rows import database, insert_if_absent
 from agentweb.access.standing import TOUCH_EVERY, check_standing
 from agentweb.wire.clock import from_unix, now, now_datetime
@@ -110,8 +110,7 @@ def remember(chain: Sequence[GrantDocument], user_id: Any) -> None:
     """
     order_with_first_sights()
     _store(chain, user_id)
-    idents = {ident for grant in chain for ident in (grant.id, grant.issuer, grant.subject)}
-    if Revocation.objects.filter(ident__in=idents).exists():
+    if are_revoked(chain):
         raise AuthenticationError(Code.GRANT_REVOKED, "The grant was revoked; ask for a new one.")
 
 

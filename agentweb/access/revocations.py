@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
-from django.db import transaction
+from django.db import connections, transaction
 from django.db.models import Q
 
-from agentweb.access.models import Bucket, Grant, Mandate, PrincipalKey, Revocation, SiteKey
+from agentweb.access import revocation_log
+from agentweb.access.database import first_write, patiently
+from agentweb.access.models import Grant, Mandate, PrincipalKey, Revocation, Session, SiteKey
 from agentweb.access.rows import database, insert_if_absent
 from agentweb.signals import grant_revoked
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import InputError
-from agentweb.wire.grants import MAX_CHAIN
+from agentweb.wire.grant_shape import GRANT_ID
+from agentweb.wire.grants import MAX_CHAIN, GrantDocument
 from agentweb.wire.signing import parse_public_key
 
-_GRANT_ID: Final = re.compile(r"gr_[A-Za-z0-9_-]{22}")
-_ORDER_ROW: Final = "lock:revocations"
-_NEVER_CLEARED: Final = 2**62
 _MANY: Final = 500
 
 
@@ -36,31 +35,78 @@ def revoke(ident: str, reason: str = "") -> bool:
 
     Raises ``invalid_input`` for a text that is neither.
     """
-    is_key = not _GRANT_ID.fullmatch(ident)
-    if is_key:
+    if not GRANT_ID.fullmatch(ident):
         _check_key(ident)
-    with transaction.atomic(using=database()):
-        order_with_first_sights()
-        at = now_datetime()
-        expires_at = (
-            None if is_key else Grant.objects.filter(pk=ident).values_list("expires_at", flat=True).first()
+
+    def work() -> bool:
+        with transaction.atomic(using=database()):
+            with first_write():
+                revocation_log.lock()
+            return write(ident, reason)
+
+    return in_turn(work)
+
+
+def in_turn(work: Any) -> Any:
+    """``patiently``, where that is possible: a transaction around us can only begin again as a whole."""
+    return work() if connections[database()].in_atomic_block else patiently(work)
+
+
+def write(ident: str, reason: str) -> bool:
+    """``revoke`` inside a transaction that holds ``revocation_log.lock``, for an ident that was checked."""
+    is_key = not GRANT_ID.fullmatch(ident)
+    at = now_datetime()
+    expires_at = (
+        None if is_key else Grant.objects.filter(pk=ident).values_list("expires_at", flat=True).first()
+    )
+    is_new = not Revocation.objects.filter(ident=ident, by="").exists()
+    if is_new:
+        row = Revocation(ident=ident, reason=reason[:200], at=at, expires_at=expires_at)
+        revocation_log.append([row])
+        row.save(force_insert=True)
+    if is_key:
+        PrincipalKey.objects.filter(public=ident, revoked_at=None).update(revoked_at=at)
+        SiteKey.objects.filter(public=ident, is_active=True).update(is_active=False, retired_at=at)
+        held = Grant.objects.filter(Q(issuer=ident) | Q(subject=ident)).values_list("pk", flat=True)
+        _mark(set(held), at)
+    else:
+        _mark({ident}, at)
+    if is_new:
+        sender = "key" if is_key else "grant"
+        transaction.on_commit(
+            partial(grant_revoked.send_robust, sender=sender, ident=ident), using=database(), robust=True
         )
-        is_new = insert_if_absent(
-            [Revocation(ident=ident, reason=reason[:200], at=at, expires_at=expires_at)]
-        )
-        if is_key:
-            PrincipalKey.objects.filter(public=ident, revoked_at=None).update(revoked_at=at)
-            SiteKey.objects.filter(public=ident, is_active=True).update(is_active=False, retired_at=at)
-            held = Grant.objects.filter(Q(issuer=ident) | Q(subject=ident)).values_list("pk", flat=True)
-            _mark(set(held), at)
-        else:
-            _mark({ident}, at)
-        if is_new:
-            sender = "key" if is_key else "grant"
-            transaction.on_commit(
-                partial(grant_revoked.send_robust, sender=sender, ident=ident), using=database(), robust=True
-            )
-    return bool(is_new)
+    return is_new
+
+
+def write_claim(ident: str, key: str, reason: str) -> bool:
+    """Keep that ``key`` revokes a grant that the site has not seen; under the same lock. True if that is new.
+
+    It counts once the grant comes, if ``key`` then turns out to have the right over it, and else never: whoever
+    saw somebody's grant on its way cannot revoke it by being first. It is not listed.
+    """
+    row = Revocation(ident=ident, by=key, reason=reason[:200], at=now_datetime())
+    return bool(insert_if_absent([row]))
+
+
+def has_right(key: str, ident: str, chain: Sequence[GrantDocument]) -> bool:
+    """May ``key`` revoke the grant ``ident`` of this chain, root first?
+
+    Its issuer may, the issuer of any grant above it, and its subject, who gives it up.
+    """
+    for member in chain:
+        if key == member.issuer or (key == member.subject and member.id == ident):
+            return True
+        if member.id == ident:
+            return False
+    return False
+
+
+def are_revoked(chain: Sequence[GrantDocument]) -> bool:
+    """Is any grant of the chain, or any key that issued or holds one, revoked? One query."""
+    idents = {ident for grant in chain for ident in (grant.id, grant.issuer, grant.subject)}
+    rows = Revocation.objects.filter(ident__in=idents).values_list("ident", "by")
+    return any(not by or has_right(by, ident, chain) for ident, by in rows)
 
 
 def order_with_first_sights() -> None:
@@ -69,12 +115,7 @@ def order_with_first_sights() -> None:
     A chain that arrives for the first time brings its mandate rows. Without this lock a revocation could
     commit between the look at ``Revocation`` and the rows' birth, and the rows would live on unmarked.
     """
-    Bucket.objects.bulk_create(
-        [Bucket(key=_ORDER_ROW, tat=_NEVER_CLEARED)],
-        update_conflicts=True,
-        unique_fields=["key"],
-        update_fields=["tat"],
-    )
+    revocation_log.lock()
 
 
 def _mark(roots: set[str], at: datetime) -> None:
@@ -82,6 +123,9 @@ def _mark(roots: set[str], at: datetime) -> None:
     for ids in levels:
         for some in _slices(ids):
             Grant.objects.filter(pk__in=some, revoked_at=None).update(revoked_at=at)
+    # A session has a grant of its own, with nothing below it.
+    for some in _slices(roots):
+        Session.objects.filter(grant_id__in=some, revoked_at=None).update(revoked_at=at)
     # Leaf to root, as charges lock them (3.2): a charge and a revocation never wait for each other in a ring.
     for ids in reversed(levels):
         for some in _slices(ids):

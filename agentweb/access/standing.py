@@ -15,6 +15,7 @@ from django.db.models import BooleanField, Case, CharField, Model, Value, When
 from django.db.models.functions import Cast
 
 from agentweb.access.models import Grant, PrincipalKey, Revocation, SiteKey
+from agentweb.access.revocations import has_right
 from agentweb.access.rows import database
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AuthenticationError, Code
@@ -45,6 +46,11 @@ class Standing:
     user_id: Any
     user_is_active: bool
     used_lately: bool
+
+    @property
+    def is_persons(self) -> bool:
+        """Whether a key that a person enrolled here issued the first grant."""
+        return self.issuer_kind == _PRINCIPAL
 
     def check_issuer(self, root: GrantDocument) -> None:
         """Raise ``grant_invalid`` unless the root was issued by the site or by a person enrolled here.
@@ -82,7 +88,9 @@ def look_up(chain: Sequence[GrantDocument], agent_key: str) -> Standing:
         ids, {grant.issuer for grant in chain} | {agent_key}, root.issuer
     ):
         if kind == _REVOCATION:
-            revoked.add(ident)
+            # In place of a user: by whose word. Of a grant that was unseen then, only that of its own people counts.
+            if not user or has_right(user, ident, chain):
+                revoked.add(ident)
         elif kind == _GRANT:
             known[ident] = (user, active, bool(flag))
             if ident == root.id and issuer_kind != _PRINCIPAL:
@@ -170,7 +178,7 @@ def _statement(alias: str, ids: int, idents: int) -> tuple[str, tuple[Any, ...]]
     rows = grants.values_list(kind(_GRANT), "pk", user, active, _flag(last_used_at__gt=_LONG_AGO)).union(
         principals.values_list(kind(_PRINCIPAL), "public", user, active, _flag(revoked_at__isnull=False)),
         sites.values_list(kind(_SITE), "public", no_user, no_flag, no_flag),
-        revocations.values_list(kind(_REVOCATION), "ident", no_user, no_flag, no_flag),
+        revocations.values_list(kind(_REVOCATION), "ident", "by", no_flag, no_flag),
         all=True,
     )
     sql, params = rows.query.get_compiler(using=alias).as_sql()

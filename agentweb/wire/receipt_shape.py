@@ -65,9 +65,9 @@ def check_receipt(document: object) -> dict[str, Any]:
     return receipt
 
 
-def check_head(document: object) -> dict[str, Any]:
-    """The head itself, if every member is there and right."""
-    head = _check_common(document, HEAD_LABEL, _HEAD_MEMBERS)
+def check_head(document: object, label: str = HEAD_LABEL) -> dict[str, Any]:
+    """The head itself, if every member is there and right; ``label`` says of what."""
+    head = _check_common(document, label, _HEAD_MEMBERS)
     _check_integer(head["seq"], "seq", 0)
     _check_integer(head["at"], "at", 0)
     _demand(isinstance(head["kid"], str) and _KID.fullmatch(head["kid"]), "kid")

@@ -40,6 +40,7 @@ __all__ = [
     "RECEIPT_LABEL",
     "Keys",
     "build_receipt",
+    "check_head",
     "keys_by_id",
     "receipt_hash",
     "sign_head",
@@ -135,24 +136,27 @@ def verify_receipt(document: Json, keys: Keys, at: float | None = None) -> str |
     )
 
 
-def sign_head(*, key: SigningKey, site: str, seq: int, hash: str | None, at: int) -> dict[str, Any]:
+def sign_head(
+    *, key: SigningKey, site: str, seq: int, hash: str | None, at: int, label: str = HEAD_LABEL
+) -> dict[str, Any]:
     """The site's word that its chain ended with ``hash`` at number ``seq``, at time ``at``.
 
-    An empty chain is ``seq`` 0 and ``hash`` None. Raises ValueError when the result would be malformed.
+    An empty chain is ``seq`` 0 and ``hash`` None; ``label`` is the head's type. Raises ValueError when the result
+    would be malformed.
     """
-    head = {"type": HEAD_LABEL, "site": site, "seq": seq, "hash": hash, "at": at, "kid": key.thumbprint}
-    signed = sign_document(head, key, label=HEAD_LABEL)
-    check_head(signed)
+    head = {"type": label, "site": site, "seq": seq, "hash": hash, "at": at, "kid": key.thumbprint}
+    signed = sign_document(head, key, label=label)
+    check_head(signed, label)
     return signed
 
 
-def verify_head(document: Json, keys: Keys) -> str | None:
+def verify_head(document: Json, keys: Keys, *, label: str = HEAD_LABEL) -> str | None:
     """Why the head does not hold, or None."""
     try:
-        head = check_head(document)
+        head = check_head(document, label)
     except ValueError:
         return "malformed"
-    return _what_is_wrong_with_key(head, keys, HEAD_LABEL, head["at"])
+    return _what_is_wrong_with_key(head, keys, label, head["at"])
 
 
 def verify_chain(
