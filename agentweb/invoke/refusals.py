@@ -11,16 +11,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
-
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404
 
-from agentweb.wire.errors import AgentError, AuthorizationError, Code, InputError, RequestError
-from agentweb.wire.schema.problems import make_problem, settle
-
-_CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+from agentweb.catalog.validation_errors import input_error
+from agentweb.wire.errors import AgentError, AuthorizationError, Code, RequestError
 
 
 def refusal_of(error: Exception) -> AgentError | None:
@@ -35,23 +30,5 @@ def refusal_of(error: Exception) -> AgentError | None:
         case PermissionDenied():
             return AuthorizationError(Code.NOT_ALLOWED, "The site does not allow this to the caller.")
         case ValidationError():
-            problems, is_cut = settle(_problems(error))
-            extra: dict[str, Any] = {"truncated": True} if is_cut else {}
-            return InputError(problems, **extra)
+            return input_error(error)
     return None
-
-
-def _problems(error: ValidationError) -> list[dict[str, Any]]:
-    """One entry for each message, with the member's pointer; what concerns no single member has the pointer ""."""
-    # Django gives an error one of the two attributes, by how it was written.
-    named = error.error_dict if hasattr(error, "error_dict") else {NON_FIELD_ERRORS: error.error_list}
-    return [
-        make_problem((name,) if name != NON_FIELD_ERRORS else (), _code_of(each), " ".join(each.messages))
-        for name, errors in named.items()
-        for each in errors
-    ]
-
-
-def _code_of(error: ValidationError) -> str:
-    code = getattr(error, "code", None)
-    return code if isinstance(code, str) and _CODE.fullmatch(code) else "invalid"
