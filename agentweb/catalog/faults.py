@@ -35,6 +35,7 @@ class FaultId(StrEnum):
     CONTRADICTION = "agentweb.E028"
     WORDING = "agentweb.E029"
     CONFIRM = "agentweb.E037"
+    FORM = "agentweb.E039"
     DUPLICATE_FLOW = "agentweb.E030"
     FLOW_NAME = "agentweb.E031"
     FLOW_STEPS = "agentweb.E032"
@@ -63,6 +64,7 @@ DANGEROUS: Final = frozenset(
         FaultId.COST,
         FaultId.HANDLER,
         FaultId.CONFIRM,
+        FaultId.FORM,
         FaultId.DUPLICATE_FLOW,
     }
 )

@@ -32,6 +32,7 @@ from agentweb.catalog.effects import (
     suits,
 )
 from agentweb.catalog.faults import Fault, FaultId
+from agentweb.catalog.forms import FORM_HINT, form_source
 from agentweb.catalog.schema_shapes import is_flat, is_object, is_scalar, nested_members, required_member
 from agentweb.catalog.schema_sources import Source, SourceError, input_source, output_schema
 from agentweb.catalog.type_members import is_float
@@ -169,6 +170,8 @@ class _Reader:
             return None
 
     def input(self) -> Source | None:
+        if self.written.form is not None:
+            return self.form()
         try:
             source = input_source(self.handler, self.written.input)
         except SourceError as error:
@@ -190,6 +193,13 @@ class _Reader:
                 f"If there is no input, write {source.unsaid}: None, or call the parameter _.",
             )
         return source
+
+    def form(self) -> Source | None:
+        try:
+            return form_source(self.written.form)
+        except SourceError as error:
+            self.note(FaultId.FORM, f"The form cannot be the input: {error}.", FORM_HINT)
+            return None
 
     def output(self) -> tuple[dict[str, Any] | None, CompiledSchema | None]:
         try:

@@ -17,7 +17,12 @@ from types import EllipsisType
 from typing import Any, TypeVar, overload
 
 from agentweb.catalog.actions import declare
+from agentweb.catalog.declaring import first_paragraph, place_of
+from agentweb.catalog.faults import FaultId, fault
+from agentweb.catalog.forms import SAVE_HINT, description_of, output_of, submit_handler
 from agentweb.catalog.reading import Written
+from agentweb.catalog.registry import registry
+from agentweb.catalog.schema_sources import SourceError
 from agentweb.wire.strict_json import Json
 
 __all__ = ["action"]
@@ -135,6 +140,38 @@ class ActionWord:
             return handler
 
         return decorate(name) if callable(name) else decorate
+
+    def from_form(
+        self,
+        form: Any,
+        *,
+        name: str,
+        effect: str = "write",
+        scope: str | None = None,
+        handler: Callable[..., Any] | None = None,
+        **words: Any,
+    ) -> None:
+        """Let agents fill in and submit a Django form.
+
+        Without ``handler(inp, ctx)``, a valid form is saved by its own ``save()``, else sent by its ``send()``; the
+        answer is ``{"saved": true, "id": …}``, ``{"sent": true}``, or the dict that the method returns. A ``request``
+        or ``user`` parameter of the form's ``__init__``, ``save`` or ``send`` is given. ``description`` is the first
+        paragraph of the handler's docstring, else of the form's own. ``words`` are the other arguments of ``action``.
+
+        Faults are recorded, not raised.
+        """
+        if handler is None:
+            try:
+                handler = submit_handler(form)
+            except SourceError as error:
+                registry.record(
+                    fault(FaultId.FORM, f"{name!r} cannot be submitted: {error}.", SAVE_HINT, place_of(form))
+                )
+                return
+            words.setdefault("output", output_of(form))
+        elif not first_paragraph(handler):
+            words.setdefault("description", description_of(form))
+        self(name, effect=effect, scope=scope, form=form, **words)(handler)
 
 
 action = ActionWord()

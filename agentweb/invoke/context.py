@@ -24,7 +24,8 @@ class Context:
     """One call, as its handler sees it.
 
     ``caller`` says who acts (``caller.subject`` is stable and unique), ``user`` for which person (AnonymousUser
-    when there is none). ``request`` is the HTTP request, or None for a call from a shell or a task.
+    when there is none). ``request`` is the HTTP request, or None for a call from a shell or a task. ``form`` is the
+    valid form of an action that has one.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Context:
         self.request = request
         self.request_id = request_id
         self.idempotency_key = idempotency_key
+        self.form: Any = None
         self._till = till
 
     @property

@@ -1,0 +1,128 @@
+"""A form class as the source of an action's input: its schema, and the valid form of each call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django import forms
+from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.forms.forms import BaseForm
+from django.forms.models import BaseModelForm
+from django.utils.datastructures import MultiValueDict
+
+from agentweb.catalog.declaring import first_paragraph
+from agentweb.catalog.forms.calling import given, unknown, wanted
+from agentweb.catalog.forms.data import Unfit, add_value
+from agentweb.catalog.forms.fields import field_schema, is_file, is_secret
+from agentweb.catalog.schema_sources import Source, SourceError
+from agentweb.catalog.validation_errors import input_error
+from agentweb.wire.errors import InputError
+from agentweb.wire.schema.problems import make_problem
+from agentweb.wire.strict_json import Json
+
+_HIDDEN: Final = "…"
+FORM_HINT: Final = (
+    "Give a form class whose __init__ wants at most request and user beside a form's own arguments. A required file "
+    "cannot be sent: make a smaller form without it."
+)
+
+
+def form_source(form: Any) -> Source:
+    """The published schema of a form class, and the conversion of an input to its ``cleaned_data``.
+
+    The conversion leaves the valid form in ``ctx.form``, and raises InputError with everything that the form says.
+    Raises SourceError for what is no form class, cannot be made here, or wants a file.
+    """
+    _check_class(form)
+    fields = _fields(form)
+    properties: dict[str, Any] = {}
+    for name, field in fields.items():
+        try:
+            properties[name] = field_schema(name, field, _model_validators(form, name))
+        except SourceError as error:
+            raise SourceError(f"{form.__qualname__}.{name}: {error}") from None
+    required = [name for name, field in fields.items() if field.required]
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    schema["additionalProperties"] = False
+    names = wanted(form.__init__, owner=form)
+
+    def to_python(value: Json, ctx: Any) -> dict[str, Any]:
+        bound = form(data=_data(form, fields, value), files=MultiValueDict(), **given(names, ctx))
+        check(bound)
+        ctx.form = bound
+        cleaned: dict[str, Any] = bound.cleaned_data
+        return cleaned
+
+    return Source(schema, to_python)
+
+
+def description_of(form: Any) -> str:
+    """The first paragraph of the form's own docstring; that of a class it inherits from is about something else."""
+    return first_paragraph(form) if isinstance(form, type) and vars(form).get("__doc__") else ""
+
+
+def check(form: BaseForm) -> None:
+    """Raise InputError with every problem that the form has; the texts of passwords are not repeated in it."""
+    if form.is_valid():
+        return
+    error = input_error(ValidationError(form.errors.as_data()))
+    secrets = [form[name].value() for name, field in form.fields.items() if is_secret(field)]
+    for problem in error.problems or []:
+        for secret in secrets:
+            if secret and isinstance(secret, str):
+                problem["message"] = problem["message"].replace(secret, _HIDDEN)
+    raise error
+
+
+def _check_class(form: Any) -> None:
+    if not (isinstance(form, type) and issubclass(form, BaseForm)):
+        raise SourceError(f"{form!r} is not a form class")
+    if issubclass(form, BaseModelForm) and form._meta.model is None:
+        raise SourceError(f"{form.__qualname__} has no model")
+    if missing := unknown(form.__init__):
+        raise SourceError(
+            f"{form.__qualname__}() wants {', '.join(missing)}; of a call it can be given request and user"
+        )
+
+
+def _base_fields(form: type[BaseForm]) -> dict[str, forms.Field]:
+    """As the class declares them: what ``__init__`` changes is known only to the form of a call."""
+    found: dict[str, forms.Field] = form.base_fields  # type: ignore[attr-defined]
+    return found
+
+
+def _fields(form: type[BaseForm]) -> dict[str, forms.Field]:
+    """What an agent fills in: all but disabled fields, and files that may be left out."""
+    return {
+        name: field
+        for name, field in _base_fields(form).items()
+        if not field.disabled and not (is_file(field) and not field.required)
+    }
+
+
+def _model_validators(form: type[BaseForm], name: str) -> list[Any]:
+    """What the model of a model form checks beside the form's own field."""
+    if not issubclass(form, BaseModelForm):
+        return []
+    try:
+        found: list[Any] = list(getattr(form._meta.model._meta.get_field(name), "validators", ()))
+    except FieldDoesNotExist:
+        return []
+    return found
+
+
+def _data(form: type[BaseForm], fields: Mapping[str, forms.Field], value: Any) -> MultiValueDict[str, Any]:
+    """The input as form data. Raises InputError with every value that no form can hold."""
+    data: MultiValueDict[str, Any] = MultiValueDict()
+    problems: list[dict[str, Any]] = []
+    for name, member in value.items():
+        try:
+            add_value(data, f"{form.prefix}-{name}" if form.prefix else name, fields[name], member)
+        except Unfit as error:
+            problems.append(make_problem((name,), error.code, f"'{name}' {error}."))
+    if problems:
+        raise InputError(problems)
+    return data
