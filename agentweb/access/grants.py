@@ -24,7 +24,18 @@ from agentweb.wire.errors import AuthenticationError, Code, InputError
 from agentweb.wire.grants import GrantDocument, Mandate, encode_chain, new_grant, parse_grant
 from agentweb.wire.strict_json import Json, dumps, loads
 
-__all__ = ["check_standing", "issue", "load", "max_life", "remember", "revoke", "touch"]
+__all__ = [
+    "check_standing",
+    "draw_up",
+    "issue",
+    "load",
+    "max_life",
+    "parse_stored",
+    "remember",
+    "revoke",
+    "store",
+    "touch",
+]
 
 _DAY: Final = 86_400
 
@@ -48,10 +59,39 @@ def issue(
 ) -> tuple[GrantDocument, ...]:
     """Issue a grant in the site's name and store it; the chain, which has this one member.
 
-    ``subject`` is the agent's key (or a ``session:…`` handle), ``expires_in`` seconds from now, ``site`` the
-    audience ``host[:port]``, ``user`` the person for whom the agent acts. Raises ``invalid_input`` with every
-    problem at once, and ``unavailable`` when the site has no key to sign with.
+    ``subject`` is the agent's key, ``expires_in`` seconds from now, ``site`` the audience ``host[:port]``, ``user``
+    the person for whom the agent acts. Raises ``invalid_input`` with every problem at once, and ``unavailable``
+    when the site has no key to sign with.
     """
+    chain = draw_up(
+        subject=subject,
+        scopes=scopes,
+        expires_in=expires_in,
+        site=site,
+        mandate=mandate,
+        delegate=delegate,
+        one_time=one_time,
+        user=user,
+        note=note,
+    )
+    with transaction.atomic(using=database()):
+        store(chain, None if user is None else user.pk)
+    return chain
+
+
+def draw_up(
+    *,
+    subject: str,
+    scopes: Sequence[str],
+    expires_in: int,
+    site: str,
+    mandate: Mandate | None = None,
+    delegate: int = 0,
+    one_time: bool = False,
+    user: Any = None,
+    note: str = "",
+) -> tuple[GrantDocument, ...]:
+    """``issue`` up to the signature: nothing is written yet. ``subject`` may be a ``session:…`` handle too."""
     problems = check_request(
         subject=subject,
         scopes=scopes,
@@ -83,10 +123,7 @@ def issue(
         encode_chain([document])  # 64 long scopes fit a document, but no header
     except ValueError as error:
         raise InputError([problem("", "format", str(error))]) from None
-    chain = (parse_grant(document, max_life=max_life()),)
-    with transaction.atomic(using=database()):
-        _store(chain, None if user is None else user.pk)
-    return chain
+    return (parse_grant(document, max_life=max_life()),)
 
 
 def load(ident: str) -> tuple[GrantDocument, ...] | None:
@@ -99,7 +136,12 @@ def load(ident: str) -> tuple[GrantDocument, ...] | None:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT chain FROM {table} WHERE id = %s", [ident])  # noqa: S608
         row = cursor.fetchone()
-    return None if row is None else _read(row[0], max_life())
+    return None if row is None else parse_stored(row[0])
+
+
+def parse_stored(text: str) -> tuple[GrantDocument, ...]:
+    """The chain in ``Grant.chain``, root first."""
+    return _read(text, max_life())
 
 
 def remember(chain: Sequence[GrantDocument], user_id: Any) -> None:
@@ -109,7 +151,7 @@ def remember(chain: Sequence[GrantDocument], user_id: Any) -> None:
     Raises ``grant_revoked`` if one overtook us.
     """
     order_with_first_sights()
-    _store(chain, user_id)
+    store(chain, user_id)
     if are_revoked(chain):
         raise AuthenticationError(Code.GRANT_REVOKED, "The grant was revoked; ask for a new one.")
 
@@ -121,7 +163,8 @@ def touch(ident: str) -> None:
     Grant.objects.filter(stale, pk=ident).update(last_used_at=at)
 
 
-def _store(chain: Sequence[GrantDocument], user_id: Any) -> None:
+def store(chain: Sequence[GrantDocument], user_id: Any) -> None:
+    """Write the missing rows of a chain's grants and limits, inside the caller's transaction."""
     at = now_datetime()
     documents: list[Json] = [grant.document for grant in chain]
     insert_if_absent(

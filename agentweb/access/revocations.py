@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from django.db import connections, transaction
 from django.db.models import Q
@@ -21,6 +21,8 @@ from agentweb.wire.errors import InputError
 from agentweb.wire.grant_shape import GRANT_ID
 from agentweb.wire.grants import MAX_CHAIN, GrantDocument
 from agentweb.wire.signing import parse_public_key
+
+_T = TypeVar("_T")
 
 _MANY: Final = 500
 
@@ -47,7 +49,7 @@ def revoke(ident: str, reason: str = "") -> bool:
     return in_turn(work)
 
 
-def in_turn(work: Any) -> Any:
+def in_turn(work: Callable[[], _T]) -> _T:
     """``patiently``, where that is possible: a transaction around us can only begin again as a whole."""
     return work() if connections[database()].in_atomic_block else patiently(work)
 

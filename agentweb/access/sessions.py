@@ -1,0 +1,249 @@
+"""Sessions: a bearer handle to a grant that the site issued (AIP 5). Whoever shows the token acts under the grant.
+
+A session has a grant of its own, whose subject is ``session:<id>``: the same scopes, mandate and spending rules as
+any agent's. The token is ``agw_`` and 43 base64url characters; only its SHA-256 digest is stored.
+
+It ends when it is revoked or its grant is, when it expires, when its person is no longer active, and when they
+change their password. Nothing of that is remembered between two requests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from django.contrib.auth import get_user_model
+from django.db import connections, transaction
+from django.db.models import BooleanField, Case, CharField, Exists, F, OuterRef, Q, Value, When
+from django.db.models.functions import Cast
+from django.utils.crypto import constant_time_compare
+
+from agentweb import conf
+from agentweb.access import grants, limits, revocation_log, revocations
+from agentweb.access.callers import SESSION, Caller
+from agentweb.access.database import first_write
+from agentweb.access.issuing import problem
+from agentweb.access.models import Revocation, Session
+from agentweb.access.rows import database, refusing_when_the_store_fails
+from agentweb.access.standing import TOUCH_EVERY
+from agentweb.wire.clock import from_unix, now, now_datetime
+from agentweb.wire.encoding import b64url, random_id
+from agentweb.wire.errors import AgentError, AuthenticationError, Code, InputError
+from agentweb.wire.grants import Mandate, check_audience, check_time
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser
+
+TOKEN_PREFIX: Final = "agw_"  # noqa: S105 - not a token
+MAX_CLIENT_NAME: Final = 100
+
+_TOKEN: Final = re.compile(r"agw_[A-Za-z0-9_-]{43}")
+_TOKEN_BYTES: Final = 32
+_CHALLENGE: Final = 'Bearer error="invalid_token"'
+
+
+def create(
+    *,
+    user: Any,
+    scopes: Sequence[str],
+    expires_in: int,
+    site: str,
+    mandate: Mandate | None = None,
+    one_time: bool = False,
+    client_name: str = "",
+    note: str = "",
+) -> tuple[Session, str]:
+    """Begin a session for ``user`` (None: for nobody in particular), with a grant of its own; (session, token).
+
+    The token is shown here and never again. ``expires_in`` is seconds, ``site`` the audience ``host[:port]``,
+    ``client_name`` what people call the program that gets the token. Raises ``invalid_input`` with every problem,
+    and ``unavailable`` when the site has no key to sign with.
+    """
+    ident = random_id("ss_")
+    problems = check_client_name(client_name)
+    try:
+        chain = grants.draw_up(
+            subject=f"session:{ident}",
+            scopes=scopes,
+            expires_in=expires_in,
+            site=site,
+            mandate=mandate,
+            one_time=one_time,
+            user=user,
+            note=note,
+        )
+    except InputError as error:
+        raise InputError([*(error.problems or []), *problems]) from None
+    if problems:
+        raise InputError(problems)
+    token = TOKEN_PREFIX + b64url(secrets.token_bytes(_TOKEN_BYTES))
+    session = Session(
+        id=ident,
+        token_digest=_digest(token),
+        grant_id=chain[0].id,
+        user=user,
+        auth_hash="" if user is None else _auth_hash(user),
+        client_name=client_name,
+        created_at=now_datetime(),
+        expires_at=from_unix(chain[0].expires),
+    )
+    with transaction.atomic(using=database()):
+        grants.store(chain, session.user_id)
+        session.save(force_insert=True)
+    return session, token
+
+
+def check_client_name(name: str) -> list[dict[str, Any]]:
+    """The problem of a client's name, if it has one."""
+    if isinstance(name, str) and len(name) <= MAX_CLIENT_NAME and (name == "" or name.isprintable()):
+        return []
+    message = f"A client's name is one line of at most {MAX_CLIENT_NAME} characters."
+    return [problem("client_name", "format", message)]
+
+
+def authenticate(token: str, site: str, address: str) -> Caller:
+    """The caller who shows this token. Two queries for a session of a person, one else, and one for its limit.
+
+    Raises 401 ``session_invalid``, ``session_expired`` or ``session_revoked``; ``grant_wrong_site`` after the site
+    changed its name; ``rate_limited`` and, when the database fails, ``unavailable``. A refused token counts
+    against ``address``.
+    """
+    with refusing_when_the_store_fails():
+        try:
+            caller, is_seen_lately, ident = _established(token, site, address)
+        except AuthenticationError:
+            limits.admit_anonymous(address)
+            raise
+        limits.take(caller.rate_key, conf.get("CALLER_RATE"))
+        if not is_seen_lately:
+            _touch(ident, caller.chain[-1].id)
+    return caller
+
+
+def revoke(ident: str, reason: str = "") -> bool:
+    """End a session (``ss_…``) and its grant, for good; True unless it had ended or never was.
+
+    A charge that has not committed by then does not happen.
+    """
+
+    def work() -> bool:
+        with transaction.atomic(using=database()):
+            with first_write():
+                revocation_log.lock()
+            grant = Session.objects.filter(pk=ident).values_list("grant_id", flat=True).first()
+            return grant is not None and revocations.write(grant, reason)
+
+    return revocations.in_turn(work)
+
+
+def _established(token: str, site: str, address: str) -> tuple[Caller, bool, str]:
+    row = _fetch(_digest(token)) if _TOKEN.fullmatch(token) else None
+    if row is None:
+        raise _ended(Code.SESSION_INVALID, "This site has no session with this token; ask for a new one.")
+    ident, user_id, auth_hash, text, is_revoked, is_over, is_seen_lately = row
+    if is_revoked:
+        raise _ended(Code.SESSION_REVOKED, "The session was ended; ask the person for a new one.")
+    if is_over:
+        raise _ended(Code.SESSION_EXPIRED, "The session is over; ask the person for a new one.")
+    chain = grants.parse_stored(text)
+    check_audience(chain, site)
+    try:
+        check_time(chain, now())
+    except AuthenticationError as error:
+        raise _ended(
+            Code.SESSION_EXPIRED, "The session's grant is over; ask the person for a new one."
+        ) from error
+    user_id = None if user_id is None else get_user_model()._meta.pk.to_python(user_id)
+    caller = Caller(kind=SESSION, subject=chain[-1].subject, chain=chain, user_id=user_id, address=address)
+    if user_id is not None:
+        user = get_user_model()._default_manager.filter(pk=user_id).first()
+        if user is None or not getattr(user, "is_active", True):
+            raise _ended(Code.SESSION_REVOKED, "The person of this session is no longer active at this site.")
+        if not _is_of_today(auth_hash, user):
+            raise _ended(
+                Code.SESSION_REVOKED,
+                "The person of this session has changed their password; ask for a new one.",
+            )
+        # What cached_property would fetch; the caller is frozen, its cache is not.
+        vars(caller)["user"] = user
+    return caller, bool(is_seen_lately), str(ident)
+
+
+def _ended(code: Code, message: str) -> AuthenticationError:
+    return AuthenticationError(code, message, headers={"WWW-Authenticate": _CHALLENGE})
+
+
+def _digest(token: str) -> str:
+    # 256 random bits: a plain digest gives nothing away, and none has to be guessed slowly.
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _auth_hash(user: AbstractBaseUser) -> str:
+    """A digest of the person's session hash, or "" for a user model that has none."""
+    made = getattr(user, "get_session_auth_hash", None)
+    return "" if made is None else _digest(made())
+
+
+def _is_of_today(auth_hash: str, user: AbstractBaseUser) -> bool:
+    """Whether the password is still that of the session's beginning; a SECRET_KEY that was rotated since is none."""
+    if constant_time_compare(auth_hash, _auth_hash(user)):
+        return True
+    former = getattr(user, "get_session_auth_fallback_hash", None)
+    return former is not None and any(constant_time_compare(auth_hash, _digest(each)) for each in former())
+
+
+def _touch(ident: str, grant_id: str) -> None:
+    at = now_datetime()
+    stale = Q(last_seen_at=None) | Q(last_seen_at__lte=at - TOUCH_EVERY)
+    Session.objects.filter(stale, pk=ident).update(last_seen_at=at)
+    grants.touch(grant_id)
+
+
+_DIGEST_SLOT: Final = "?digest"
+_NOW_SLOT: Final = datetime(2001, 1, 1, tzinfo=UTC)
+_LATELY_SLOT: Final = datetime(2001, 1, 2, tzinfo=UTC)
+
+
+def _fetch(digest: str) -> tuple[Any, ...] | None:
+    """(session id, user id as text, auth hash, chain as text, is revoked, is over, was seen lately), in one query."""
+    connection = connections[database()]
+    prepared = connection.ops.adapt_datetimefield_value
+    sql, params = _statement(database())
+    at = now_datetime()
+    given = {
+        _DIGEST_SLOT: digest,
+        prepared(_NOW_SLOT): prepared(at),
+        prepared(_LATELY_SLOT): prepared(at - TOUCH_EVERY),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [given.get(param, param) for param in params])
+        row: tuple[Any, ...] | None = cursor.fetchone()
+    return row
+
+
+# Composed once: that costs many times what running it does (see ``standing``).
+@cache
+def _statement(alias: str) -> tuple[str, tuple[Any, ...]]:
+    counts_no_longer = Revocation.objects.filter(
+        Q(ident=OuterRef("grant_id")) | Q(ident=OuterRef("grant__issuer")), by=""
+    )
+    rows = Session.objects.filter(token_digest=_DIGEST_SLOT).values_list(
+        "id",
+        Cast("user_id", CharField(max_length=255)),
+        "auth_hash",
+        F("grant__chain"),
+        _flag(Q(revoked_at__isnull=False) | Q(grant__revoked_at__isnull=False) | Q(Exists(counts_no_longer))),
+        _flag(Q(expires_at__lte=_NOW_SLOT)),
+        _flag(Q(last_seen_at__gt=_LATELY_SLOT)),
+    )
+    sql, params = rows.query.get_compiler(using=alias).as_sql()
+    return sql, tuple(params)
+
+
+def _flag(condition: Q) -> Case:
+    return Case(When(condition, then=Value(True)), default=Value(False), output_field=BooleanField())
