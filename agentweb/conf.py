@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -87,6 +88,35 @@ def _iterable(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple, set, frozenset)) else [None]
 
 
+UNIX: Final = "unix"
+"""In TRUSTED_PROXIES: whoever comes by a Unix socket, which has no address."""
+Proxy = IPv4Network | IPv6Network | str
+
+
+def proxy_of(value: Any) -> Proxy | None:
+    """The network (or UNIX) that one entry of TRUSTED_PROXIES names; None for what may not be trusted."""
+    if value == UNIX:
+        return UNIX
+    try:
+        # Of text only: a number would be an address too.
+        network = ip_network(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return network if network is None or network.prefixlen else None
+
+
+def _proxies(value: Any) -> str | None:
+    if not isinstance(value, (list, tuple)):
+        return "must be a list of networks, for example ['10.0.0.0/8', '2001:db8::/32']"
+    wrong = [entry for entry in value if proxy_of(entry) is None]
+    if not wrong:
+        return None
+    return (
+        f"has what is no network of proxies: {', '.join(map(repr, wrong))}; write addresses or networks such as "
+        "'10.0.0.7' or '10.0.0.0/8' (no bits behind the prefix, and not the whole internet), or 'unix'"
+    )
+
+
 def _prefix(value: Any) -> str | None:
     if not isinstance(value, str) or not value or value != value.strip("/") or "//" in value:
         return "must be a path without slashes at its ends, for example 'agent'"
@@ -120,7 +150,11 @@ SETTINGS: Final[dict[str, Setting]] = {
         "limits", 4_194_304, "Largest result of an action, as JSON.", _whole(1_024, 104_857_600)
     ),
     "CALLER_RATE": Setting(
-        "limits", (20, 60), "Signed requests of one key: (a second, burst). Shared by all processes.", _rate
+        "limits",
+        (20, 60),
+        "Signed requests of one person, or under one of the site's grants: (a second, burst). Shared by all "
+        "processes.",
+        _rate,
     ),
     "ANONYMOUS_RATE": Setting(
         "limits",
@@ -130,6 +164,26 @@ SETTINGS: Final[dict[str, Setting]] = {
     ),
     "OPEN_APPROVALS": Setting(
         "limits", 20, "Calls of one agent that may wait for a person's approval at once.", _whole(1, 1_000)
+    ),
+    "FAILURE_RATE": Setting(
+        "limits",
+        (1, 60),
+        "Requests of one address whose signature, grant or session does not hold: (a second, burst); more are "
+        "refused before they are verified.",
+        _rate,
+    ),
+    "NEW_GRANT_RATE": Setting(
+        "limits",
+        (0.1, 100),
+        "Grants that one person, or one holder of a site's grant, brings for the first time: (a second, burst).",
+        _rate,
+    ),
+    "TRUSTED_PROXIES": Setting(
+        "limits",
+        (),
+        "Addresses and networks of the site's own proxies, whose X-Forwarded-For is believed; 'unix' for a Unix "
+        "socket. Empty, the client's address is REMOTE_ADDR.",
+        _proxies,
     ),
     "GRANT_MAX_DAYS": Setting("grants", 90, "Longest life of a grant.", _whole(1, 3_650)),
     "SIGNATURE_MAX_SECONDS": Setting(

@@ -37,3 +37,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (kept if touches and "race_database" not in fixtures else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
+
+
+@pytest.fixture(autouse=True)
+def _open_addresses() -> Iterator[None]:
+    """No address is closed for what an earlier test sent from it."""
+    from agentweb.access import failures
+
+    yield
+    failures.forget()

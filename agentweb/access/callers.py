@@ -7,13 +7,14 @@ site-issued grant); ``person`` (a logged-in browser on people's pages); ``site``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
 
+from agentweb.access.limits import Allowance
 from agentweb.wire.grants import GrantDocument
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ SITE: Final = "site"
 @dataclass(frozen=True)
 class Caller:
     """``subject`` names the caller in receipts, audit and idempotency: ``ed25519:…``, ``session:…``, ``user:…``
-    or ``""``. ``chain`` is the grant chain, root first; ``address`` the client's IP address."""
+    or ``""``. ``chain`` is the grant chain, root first; ``address`` the client's IP address; ``is_persons`` says
+    that the chain's first grant was issued by a key of the person's own, not by the site. ``allowance`` is what
+    the caller's limit has left after this request."""
 
     kind: str
     subject: str = ""
@@ -37,6 +40,8 @@ class Caller:
     chain: tuple[GrantDocument, ...] = ()
     user_id: Any = None
     address: str = ""
+    is_persons: bool = False
+    allowance: Allowance | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_anonymous(self) -> bool:
@@ -58,11 +63,14 @@ class Caller:
 
     @property
     def rate_key(self) -> str:
-        """Whose requests are counted together: at most 68 characters, ``""`` for an unsigned request.
+        """Whose requests are counted together, ``""`` for an unsigned request.
 
-        Everyone down a chain counts as the key that the first grant was given to; else handing on a grant
-        would make new limits without end.
+        Everyone down a chain counts as the key that the site gave the first grant to, else handing on a grant would
+        make new limits without end; and under a first grant that a person issued, as that person, whose own key
+        can issue as many.
         """
+        if self.is_persons:
+            return f"user:{self.user_id}"
         return self.chain[0].subject if self.chain else self.subject
 
     @cached_property
@@ -75,6 +83,6 @@ class Caller:
         return found if found is not None else AnonymousUser()
 
 
-def anonymous(address: str) -> Caller:
+def anonymous(address: str, allowance: Allowance | None = None) -> Caller:
     """The caller of an unsigned request."""
-    return Caller(kind=ANONYMOUS, address=address)
+    return Caller(kind=ANONYMOUS, address=address, allowance=allowance)

@@ -2,13 +2,15 @@
 
 A rate is ``(steady requests a second, burst)``. ``tat``, the theoretical arrival time of the next request,
 runs ahead of the clock by one interval for each request; a request is admitted while it runs ahead by less
-than the burst. The row count of the UPDATE is the verdict, so the number admitted is exact.
+than the burst. The one UPDATE is the verdict, so the number admitted is exact, and what it returns says what is left.
 """
 
 from __future__ import annotations
 
 import hashlib
 import ipaddress
+import math
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db import connections
@@ -23,9 +25,53 @@ _MICROSECONDS: Final = 1_000_000
 _NETWORK_BITS: Final = 64
 _KEY_LENGTH: Final = 100
 
+CALLER: Final = "caller"
+ADDRESS: Final = "address"
+ACTION: Final = "action"
+NEW_GRANTS: Final = "new-grants"
+FAILURES: Final = "failures"
 
-def take(key: str, rate: tuple[float, int]) -> None:
-    """Take one request out of the bucket ``key`` (any text).
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a bucket has left after a request, in the words of draft-ietf-httpapi-ratelimit-headers.
+
+    ``policy`` names the limit; ``quota`` is its burst and ``window`` the seconds in which an empty bucket is full
+    again. ``remaining`` requests pass at once; after ``reset`` seconds as many as ``quota``, unless somebody else
+    took some.
+    """
+
+    policy: str
+    quota: int
+    window: int
+    remaining: int
+    reset: int
+
+    @property
+    def policy_item(self) -> str:
+        """Its member of ``RateLimit-Policy``."""
+        return f'"{self.policy}";q={self.quota};w={self.window}'
+
+    @property
+    def item(self) -> str:
+        """Its member of ``RateLimit``."""
+        return f'"{self.policy}";r={self.remaining};t={self.reset}'
+
+
+def headers_of(*allowances: Allowance) -> dict[str, str]:
+    """``RateLimit-Policy`` with every limit that counted and ``RateLimit`` with the tightest; none for none."""
+    if not allowances:
+        return {}
+    # Of two that leave the same number, the one to wait longer for.
+    tightest = min(allowances, key=lambda each: (each.remaining, -each.reset))
+    return {
+        "RateLimit-Policy": ", ".join(each.policy_item for each in allowances),
+        "RateLimit": tightest.item,
+    }
+
+
+def take(key: str, rate: tuple[float, int], policy: str = CALLER) -> Allowance:
+    """Take one request out of the bucket ``key`` (any text); what is left in it.
 
     Raises ``rate_limited`` with ``retry_after`` (whole seconds, after which one request passes again unless
     somebody else took it) and ``limit`` ``{"per_second", "burst"}``. Nothing is written for a refused one.
@@ -37,17 +83,21 @@ def take(key: str, rate: tuple[float, int]) -> None:
     ahead = step * (int(rate[1]) - 1)
     # A row can appear or be cleared between two statements; more than once is no accident.
     for _ in range(3):
-        if _advance(key, at, step, ahead) or insert_if_absent([Bucket(key=key, tat=at + step)]):
-            return
-        tat = Bucket.objects.filter(key=key).values_list("tat", flat=True).first()
-        if tat is not None and tat > at + ahead:
-            raise _limited((tat - ahead - at) / _MICROSECONDS, rate)
-    raise _limited(1, rate)
+        tat = _advance(key, at, step, ahead)
+        if tat is None and insert_if_absent([Bucket(key=key, tat=at + step)]):
+            tat = at + step
+        if tat is not None:
+            return _allowance(policy, rate, step, tat - at)
+        found = Bucket.objects.filter(key=key).values_list("tat", flat=True).first()
+        if found is not None and found > at + ahead:
+            wait = (found - ahead - at) / _MICROSECONDS
+            raise _limited(wait, rate, _allowance(policy, rate, step, found - at))
+    raise _limited(1, rate, _allowance(policy, rate, step, ahead + step))
 
 
-def admit_anonymous(address: str) -> None:
+def admit_anonymous(address: str) -> Allowance:
     """Take one unsigned call out of the bucket of a client's address; raises ``rate_limited``."""
-    take(address_key(address), conf.get("ANONYMOUS_RATE"))
+    return take(address_key(address), conf.get("ANONYMOUS_RATE"), ADDRESS)
 
 
 def address_key(address: str) -> str:
@@ -67,20 +117,43 @@ def address_key(address: str) -> str:
     return f"ip:{parsed}"
 
 
-def _advance(key: str, at: int, step: int, ahead: int) -> bool:
+def _advance(key: str, at: int, step: int, ahead: int) -> int | None:
+    """The bucket's new ``tat``; None when there is no such row or it is too far ahead."""
     # Written out: composing it anew for each call costs several times what running it does.
     connection = connections[database()]
     table = connection.ops.quote_name(Bucket._meta.db_table)
+    # The same flag says whether an INSERT may: SQLite knows RETURNING from 3.35 on, and Django runs on older ones.
+    returns = connection.features.can_return_columns_from_insert
     with connection.cursor() as cursor:
         cursor.execute(
             f"UPDATE {table} SET tat = CASE WHEN tat > %s THEN tat ELSE %s END + %s "  # noqa: S608
-            "WHERE key = %s AND tat <= %s",
+            f"WHERE key = %s AND tat <= %s{' RETURNING tat' if returns else ''}",
             [at, at, step, key, at + ahead],
         )
-        return bool(cursor.rowcount)
+        if returns:
+            # All rows: SQLite ends a statement that returns some only when the last one was fetched.
+            rows = cursor.fetchall()
+        elif cursor.rowcount:
+            cursor.execute(f"SELECT tat FROM {table} WHERE key = %s", [key])  # noqa: S608
+            rows = cursor.fetchall() or [(at + step,)]
+        else:
+            rows = []
+    return int(rows[0][0]) if rows else None
 
 
-def _limited(wait: float, rate: tuple[float, int]) -> RequestError:
+def _allowance(policy: str, rate: tuple[float, int], step: int, ahead: int) -> Allowance:
+    """``ahead`` is how far ``tat`` runs ahead of the clock, in microseconds like ``step``."""
+    burst = int(rate[1])
+    return Allowance(
+        policy,
+        quota=burst,
+        window=max(1, math.ceil(burst * step / _MICROSECONDS)),
+        remaining=min(burst, max(0, burst - math.ceil(ahead / step))),
+        reset=max(0, math.ceil(ahead / _MICROSECONDS)),
+    )
+
+
+def _limited(wait: float, rate: tuple[float, int], allowance: Allowance) -> RequestError:
     limit: dict[str, Any] = {"per_second": rate[0], "burst": rate[1]}
     return RequestError(
         Code.RATE_LIMITED,
@@ -88,4 +161,5 @@ def _limited(wait: float, rate: tuple[float, int]) -> RequestError:
         "Repeat this one after retry_after seconds.",
         retry_after=wait,
         limit=limit,
+        headers=headers_of(allowance),
     )

@@ -5,7 +5,8 @@
 ``finish``, with the body:
     digest, key and signature; freshness again, for the body may have come slowly; signatures of the chain;
     issuer; links and narrowing; audience; time; revocation of any grant or key and the person's standing;
-    then, in one transaction of its own, the limit of the caller and the nonce.
+    then, in one transaction of its own, the limit of the caller and the nonce, and at first sight the limit of
+    new grants.
 
 Nothing is written before the signature and the grant both hold: anyone can make a key and sign. The nonce is
 committed before the work begins, so no failure of the work can bring it back.
@@ -15,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Final
 
 from django.db import transaction
@@ -23,11 +23,20 @@ from django.db import transaction
 from agentweb import conf
 from agentweb.access import grants, limits, nonces
 from agentweb.access.callers import AGENT, Caller
+from agentweb.access.limits import Allowance
+from agentweb.access.remembered import Remembered
 from agentweb.access.rows import database, refusing_when_the_store_fails
 from agentweb.access.standing import Standing, check_key_not_revoked, look_up, unknown_grant
 from agentweb.wire.clock import now
-from agentweb.wire.errors import AuthenticationError, Code
-from agentweb.wire.grants import GrantDocument, check_audience, check_time, decode_header, verify_chain
+from agentweb.wire.errors import AuthenticationError, Code, RequestError
+from agentweb.wire.grants import (
+    HEADER_PREFIX,
+    GrantDocument,
+    check_audience,
+    check_time,
+    decode_header,
+    verify_chain,
+)
 from agentweb.wire.http_signature import (
     ParsedSignature,
     SignedRequest,
@@ -47,6 +56,8 @@ class Pending:
     parsed: ParsedSignature
     chain: tuple[GrantDocument, ...]
     key: str
+    longest: int
+    """Life in seconds that a grant of the chain may have at this site."""
 
     def finish(self, body: bytes, *, address: str) -> Caller:
         """The caller, once; ``address`` is the client's IP address.
@@ -61,9 +72,14 @@ class Pending:
             if not self.chain:
                 check_key_not_revoked(self.key)
                 # A key without a grant costs nothing to make, so what bounds its nonces is the address.
-                self._admit(limits.address_key(address), conf.get("ANONYMOUS_RATE"), None)
-                return Caller(kind=AGENT, subject=self.key, agent_key=self.key, address=address)
+                allowance = self._admit(
+                    limits.address_key(address), conf.get("ANONYMOUS_RATE"), limits.ADDRESS, None
+                )
+                return Caller(
+                    kind=AGENT, subject=self.key, agent_key=self.key, address=address, allowance=allowance
+                )
             standing = _verified_standing(self.chain, self.key, self.request.authority)
+            self._remember()
             caller = Caller(
                 kind=AGENT,
                 subject=self.key,
@@ -71,9 +87,10 @@ class Pending:
                 chain=self.chain,
                 user_id=standing.user_id,
                 address=address,
+                is_persons=standing.is_persons,
             )
-            self._admit(caller.rate_key, conf.get("CALLER_RATE"), standing)
-        return caller
+            allowance = self._admit(caller.rate_key, conf.get("CALLER_RATE"), limits.CALLER, standing)
+        return replace(caller, allowance=allowance)
 
     def _verify(self, request: SignedRequest) -> None:
         try:
@@ -83,18 +100,37 @@ class Pending:
             error.debug = f"Verified as {request.method} {request.authority} {request.path} {request.query}"
             raise
 
-    def _admit(self, bucket: str, rate: tuple[float, int], standing: Standing | None) -> None:
+    def _remember(self) -> None:
+        """Everything of the chain holds now; what of it follows from its text alone need not be found out again."""
+        header = self.request.headers["agent-grant"]
+        if header.startswith(HEADER_PREFIX):
+            _decoded.keep((header, self.longest), self.chain)
+        _verified.keep((self.chain, self.key), True)
+
+    def _admit(
+        self, bucket: str, rate: tuple[float, int], policy: str, standing: Standing | None
+    ) -> Allowance:
+        refused: RequestError | None = None
         # Durable: an enclosing transaction could roll the nonce back.
         with transaction.atomic(using=database(), durable=True):
-            limits.take(bucket, rate)
+            allowance = limits.take(bucket, rate, policy)
             # A replay rolls the limit back: whoever recorded a request cannot use up its sender's calls.
             nonces.burn(self.key, self.parsed.nonce, self.parsed.expires)
             if standing is None:
-                return
+                return allowance
             if any(grant.id not in standing.known for grant in self.chain):
-                grants.remember(self.chain, standing.user_id)
-            if not standing.used_lately:
+                # Each of them is rows for good, and whoever issues can make them without end.
+                try:
+                    limits.take(f"new:{bucket}", conf.get("NEW_GRANT_RATE"), limits.NEW_GRANTS)
+                except RequestError as error:
+                    refused = error  # raised below, so that this call counts like others
+                else:
+                    grants.remember(self.chain, standing.user_id)
+            if refused is None and not standing.used_lately:
                 grants.touch(self.chain[-1].id)
+        if refused is not None:
+            raise refused
+        return allowance
 
 
 def begin(
@@ -106,31 +142,44 @@ def begin(
     ``headers`` have lower-case names. Raises ``signature_invalid``, ``signature_expired``, ``grant_invalid``
     or ``unavailable``.
     """
-    if not any(name in headers for name in _SIGNING_HEADERS):
+    if not is_tried(headers):
         return None
     header = headers.get("agent-grant")
-    given = None if header is None else _decode(header, grants.max_life())
+    longest = grants.max_life()
+    given = None if header is None else _decode(header, longest)
     # The body is not here yet; its headers are, and finish() looks at what must be covered once more.
     request = SignedRequest(method, authority, path, query, headers, b"")
     parsed = parse_signature(request)
     _check_fresh(parsed)
     if given is None:
-        return Pending(request, parsed, (), headers["agent-key"])
+        return Pending(request, parsed, (), headers["agent-key"], longest)
     chain = _stored(given) if isinstance(given, str) else given
-    return Pending(request, parsed, chain, chain[-1].subject)
+    return Pending(request, parsed, chain, chain[-1].subject, longest)
+
+
+def is_tried(headers: Mapping[str, str]) -> bool:
+    """Whether anybody tried to sign: then a signature that does not hold is refused, never taken for none."""
+    return any(name in headers for name in _SIGNING_HEADERS)
 
 
 # What a header says and whether its signatures and links hold follow from its text alone, and an agent sends
-# the same one with every call. Nothing that can change is remembered: that is asked of the database.
-@lru_cache(maxsize=1_024)
+# the same one with every call. Nothing that can change is remembered: that is asked of the database. Kept is only
+# what was found to hold in every respect, or strangers could push out what the site's own agents send.
+_decoded: Final = Remembered[tuple[str, int], tuple[GrantDocument, ...]](1_024)
+_verified: Final = Remembered[tuple[tuple[GrantDocument, ...], str], bool](1_024)
+
+
 def _decode(header: str, longest: int) -> tuple[GrantDocument, ...] | str:
+    kept = _decoded.get((header, longest))
+    if kept is not None:
+        return kept
     decoded = decode_header(header, max_life=longest)
     return decoded if isinstance(decoded, str) else tuple(decoded)
 
 
-@lru_cache(maxsize=1_024)
 def _verify_documents(chain: tuple[GrantDocument, ...], key: str) -> None:
-    verify_chain(chain, signed_by=key)
+    if not _verified.get((chain, key)):
+        verify_chain(chain, signed_by=key)
 
 
 def _stored(ident: str) -> tuple[GrantDocument, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Final
 
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from agentweb.access import callers, limits, signatures
+from agentweb.access import callers, failures, limits, signatures
 from agentweb.access.callers import Caller
+from agentweb.http.addresses import address_of, is_one_client
 from agentweb.http.target import Target
 
 _SIGNED_HEADERS: Final = {
@@ -21,11 +23,6 @@ _SIGNED_HEADERS: Final = {
     "signature": "HTTP_SIGNATURE",
     "signature-input": "HTTP_SIGNATURE_INPUT",
 }
-
-
-def address_of(request: HttpRequest) -> str:
-    """The client's IP address as the server saw it; behind a proxy, what the site's proxy middleware put there."""
-    return str(request.META.get("REMOTE_ADDR") or "")
 
 
 def identify(
@@ -42,19 +39,22 @@ def identify(
     ``limit_anonymous``: whether an unsigned request counts against its address; public documents do not.
     Raises what ``signatures`` and ``limits`` raise; a bad signature is never taken for none.
     """
-    pending = signatures.begin(
-        method=request.method or "",
-        authority=site,
-        path=target.path,
-        query=f"?{target.query}",
-        headers=_headers(request, has_body=has_body),
-    )
+    sent = _headers(request, has_body=has_body)
     address = address_of(request)
-    if pending is not None:
-        return pending.finish(read_body(), address=address)
-    if limit_anonymous:
-        limits.admit_anonymous(address)
-    return callers.anonymous(address)
+    if signatures.is_tried(sent):
+        # Whoever shares an address with others must not be able to close it for them.
+        with failures.counted(address) if is_one_client(request) else nullcontext():
+            pending = signatures.begin(
+                method=request.method or "",
+                authority=site,
+                path=target.path,
+                query=f"?{target.query}",
+                headers=sent,
+            )
+            if pending is not None:
+                return pending.finish(read_body(), address=address)
+    allowance = limits.admit_anonymous(address) if limit_anonymous else None
+    return callers.anonymous(address, allowance)
 
 
 def act_as(request: HttpRequest, caller: Caller) -> None:

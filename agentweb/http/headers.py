@@ -6,6 +6,7 @@ CORS is ``*`` without credentials: any page may call, and no cookie of its visit
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -15,10 +16,12 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
 from agentweb import conf
+from agentweb.access import limits
+from agentweb.access.limits import Allowance
 from agentweb.wire.encoding import b64url
 
 JSON: Final = "application/json; charset=utf-8"
-EXPOSED: Final = "Retry-After, X-Request-Id, ETag, Idempotent-Replayed, WWW-Authenticate, Link"
+EXPOSED: Final = "Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, ETag, Idempotent-Replayed, WWW-Authenticate, Link"
 ALLOWED: Final = (
     "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Signature, Signature-Input, Content-Digest, "
     "Agent-Grant, Agent-Key"
@@ -36,6 +39,13 @@ def allow_every_origin(request: HttpRequest, response: HttpResponse) -> None:
     response["Access-Control-Allow-Origin"] = "*"
     response["Access-Control-Expose-Headers"] = EXPOSED
     request._cors_enabled = False  # type: ignore[attr-defined]  # what CorsMiddleware looks at on the way out
+
+
+def tell_limits(response: HttpResponse, allowances: Sequence[Allowance]) -> None:
+    """Say what the limits that counted this request have left; a refusal has said already which one was empty."""
+    if "RateLimit" not in response:
+        for name, value in limits.headers_of(*allowances).items():
+            response[name] = value
 
 
 def is_preflight(request: HttpRequest) -> bool:

@@ -25,7 +25,9 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from agentweb.access import callers
+from agentweb.access.limits import Allowance
 from agentweb.http import authentication, bodies, headers, queries
+from agentweb.http.addresses import address_of
 from agentweb.http.errors import as_agent_error, error_response, last_resort
 from agentweb.http.target import origin_of, site_of, target_of
 from agentweb.wire.encoding import random_id
@@ -38,7 +40,8 @@ class AgentView(APIView):
     """Base of every view of the rooms: a subclass has ``get``, ``post`` … that return an HttpResponse of JSON.
 
     What they find: ``caller``, ``site`` (``host[:port]``), ``origin``, ``target`` (raw path and query),
-    ``request_id`` (``rq_…``), ``http_request`` (Django's) and ``body()``. They raise AgentErrors.
+    ``request_id`` (``rq_…``), ``http_request`` (Django's) and ``body()``. They raise AgentErrors. Limits that a room
+    itself applies it adds to ``allowances``, which the answer's headers tell.
     """
 
     authentication_classes = ()
@@ -65,7 +68,8 @@ class AgentView(APIView):
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.http_request = request
         self.request_id = random_id("rq_")
-        self.caller = callers.anonymous(authentication.address_of(request))
+        self.caller = callers.anonymous(address_of(request))
+        self.allowances: list[Allowance] = []
         self._body: bytes | None = None
         self._body_length = 0
         return super().initialize_request(request, *args, **kwargs)
@@ -94,6 +98,8 @@ class AgentView(APIView):
             read_body=self.body,
             limit_anonymous=self.limits_anonymous,
         )
+        if self.caller.allowance is not None:
+            self.allowances.append(self.caller.allowance)
         authentication.act_as(self.http_request, self.caller)
 
     def check_route(self) -> None:
@@ -128,6 +134,7 @@ class AgentView(APIView):
     ) -> HttpResponse:
         response["X-Request-Id"] = self.request_id
         headers.allow_every_origin(self.http_request, response)
+        headers.tell_limits(response, self.allowances)
         response.headers.setdefault("Cache-Control", "no-store")
         if self.http_request.method == "HEAD":
             # Not every server drops the content of an answer to HEAD.

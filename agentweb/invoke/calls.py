@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentweb.access.callers import Caller
+from agentweb.access.limits import Allowance
 from agentweb.catalog.actions import Action
 from agentweb.wire.strict_json import Json
 
@@ -19,7 +20,8 @@ class Call:
     """One invocation. ``read_input`` parses the caller's input when its turn has come, after authorisation.
 
     ``method`` and ``path`` bind an idempotency key to the address that was called; ``site`` is the authority
-    (``host[:port]``) in whose name receipts are signed. ``request`` is handed to the handler as it is.
+    (``host[:port]``) in whose name receipts are signed. ``request`` is handed to the handler as it is. ``on_limit``
+    is told what the action's own limit has left after this call.
     """
 
     action: Action
@@ -32,6 +34,7 @@ class Call:
     request_id: str
     idempotency_key: str | None = None
     request: HttpRequest | None = None
+    on_limit: Callable[[Allowance], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

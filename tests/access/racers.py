@@ -96,17 +96,17 @@ def burn(key: str, tokens: list[str]) -> list[str]:
     return accepted
 
 
-def take(key: str, rate: tuple[float, int], tries: int) -> int:
-    """How many requests this process got admitted."""
-    admitted = 0
+def take(key: str, rate: tuple[float, int], tries: int) -> list[int]:
+    """What was told to be left after each request that this process got admitted."""
+    admitted = []
     for _ in range(tries):
         try:
-            again_when_locked(limits.take, key, rate)
+            allowance = again_when_locked(limits.take, key, rate)
         except AgentError as error:
-            if error.code != "rate_limited":
+            if error.code != "rate_limited" or ";r=0;" not in error.headers["RateLimit"]:
                 raise
         else:
-            admitted += 1
+            admitted.append(allowance.remaining)
     return admitted
 
 

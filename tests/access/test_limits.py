@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 
 from agentweb.access import limits
 from agentweb.access.models import Bucket
@@ -99,3 +100,57 @@ def test_unsigned_calls_are_limited_by_the_setting(settings: object) -> None:
         with pytest.raises(RequestError):
             limits.admit_anonymous("2001:db8::ffff")
         limits.admit_anonymous("2001:db8:0:1::1")
+
+
+@pytest.mark.django_db
+def test_what_is_left_counts_down_to_the_refusal_and_comes_back_with_time() -> None:
+    with clock(NOON) as time:
+        left = [limits.take("k", (2, 5)) for _ in range(5)]
+        assert [each.remaining for each in left] == [4, 3, 2, 1, 0]
+        assert [each.reset for each in left] == [1, 1, 2, 2, 3]
+        assert {(each.quota, each.window) for each in left} == {(5, 3)}
+        error = refused("k", (2, 5))
+        assert error is not None
+        assert error.headers == {
+            "Retry-After": "1",
+            "RateLimit-Policy": '"caller";q=5;w=3',
+            "RateLimit": '"caller";r=0;t=3',
+        }
+        time.forward(1)
+        assert limits.take("k", (2, 5)).remaining == 1
+        time.forward(60)
+        assert limits.take("k", (2, 5)).remaining == 4
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "rate", [(1, 1), (3, 7), (0.3, 2), (1_000_000, 1_000_000), (0.0001, 1_000_000), (7, 3.0)]
+)
+def test_as_many_pass_at_once_as_are_told_to_be_left(rate: tuple[float, int]) -> None:
+    with clock(NOON + 0.987654) as time:
+        limits.take("k", rate)
+        time.forward(0.31 / rate[0])
+        told = limits.take("k", rate).remaining if rate[1] > 1 else 0
+        for left in range(told - 1, max(-1, told - 10), -1):
+            assert limits.take("k", rate).remaining == left
+        if told < 10:
+            assert refused("k", rate) is not None
+
+
+@pytest.mark.django_db
+def test_a_database_without_returning_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    with clock(NOON):
+        usual = [limits.take("a", (2, 3)) for _ in range(3)]
+        monkeypatch.setattr(connection.features, "can_return_columns_from_insert", False)
+        assert [limits.take("b", (2, 3)) for _ in range(3)] == usual
+        assert refused("b", (2, 3)) is not None
+
+
+def test_of_several_limits_the_one_with_least_left_is_told() -> None:
+    one = limits.Allowance("caller", 60, 3, 7, 2)
+    two = limits.Allowance("action", 10, 5, 7, 4)
+    assert limits.headers_of(one, two) == {
+        "RateLimit-Policy": '"caller";q=60;w=3, "action";q=10;w=5',
+        "RateLimit": '"action";r=7;t=4',
+    }
+    assert limits.headers_of() == {}

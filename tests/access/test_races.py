@@ -63,7 +63,13 @@ def test_every_nonce_has_exactly_one_winner(raced: Raced) -> None:
 
 
 def test_a_limit_admits_exactly_its_burst(raced: Raced) -> None:
-    assert sum(raced.each("admitted")) == BURST < PROCESSES * TRIES
+    assert sum(map(len, raced.each("admitted"))) == BURST < PROCESSES * TRIES
+
+
+def test_what_a_limit_tells_is_left_is_told_once_and_counts_down_for_everyone(raced: Raced) -> None:
+    told = raced.each("admitted")
+    assert sorted(left for each in told for left in each) == list(range(BURST))
+    assert all(each == sorted(each, reverse=True) for each in told)
 
 
 def test_a_signed_request_sent_to_every_process_is_accepted_once(raced: Raced) -> None:

@@ -10,7 +10,16 @@ from tests.support.web import send
 pytestmark = pytest.mark.usefixtures("shop")
 
 MANIFEST = "/.well-known/agent-actions.json"
-EXPOSED = {"Retry-After", "X-Request-Id", "ETag", "Idempotent-Replayed", "WWW-Authenticate", "Link"}
+EXPOSED = {
+    "Retry-After",
+    "RateLimit",
+    "RateLimit-Policy",
+    "X-Request-Id",
+    "ETag",
+    "Idempotent-Replayed",
+    "WWW-Authenticate",
+    "Link",
+}
 CORS_MIDDLEWARE = "corsheaders.middleware.CorsMiddleware"
 
 

@@ -42,4 +42,6 @@ def site_key(db: None) -> None:
 @pytest.fixture
 def many_callers(settings: Any) -> None:
     """Limits that a test's own requests do not meet."""
-    settings.AGENTWEB = {**settings.AGENTWEB, "ANONYMOUS_RATE": (1e6, 10**6), "CALLER_RATE": (1e6, 10**6)}
+    many = (1e6, 10**6)
+    names = ("ANONYMOUS_RATE", "CALLER_RATE", "FAILURE_RATE", "NEW_GRANT_RATE")
+    settings.AGENTWEB = {**settings.AGENTWEB, **dict.fromkeys(names, many)}
