@@ -2,16 +2,22 @@
 
 A room is a package that has ``urls`` (``urlpatterns``, and ``well_known`` for what must answer at the root of the
 host; importing it registers the room's doors) and ``checks`` (``CHECKS``, functions as Django's system checks are).
+It may have ``documents`` (``documents()``, its public documents) and ``probes`` (``PROBES``, for the doctor).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Final
 
 from django.core.checks import CheckMessage
 from django.urls import URLPattern, URLResolver
+
+from agentweb.http.documents import PublicDocument
+from agentweb.http.probes import Probe
 
 ROOMS: Final = ("agent_actions",)
 
@@ -31,3 +37,19 @@ def urlpatterns() -> _Patterns:
 def well_known() -> _Patterns:
     """The ``/.well-known/`` URLs of every room that is on, for the root of the host."""
     return [pattern for room in ROOMS for pattern in import_module(f"agentweb.{room}.urls").well_known]
+
+
+def documents() -> list[PublicDocument]:
+    """The public documents of every room that is on, as they are at the moment."""
+    return [document for module in _those_with("documents") for document in module.documents()]
+
+
+def probes() -> list[Probe]:
+    """What every room that is on has for the doctor to look at."""
+    return [probe for module in _those_with("probes") for probe in module.PROBES]
+
+
+def _those_with(name: str) -> list[ModuleType]:
+    """The modules of this name, of the rooms that have one."""
+    names = [f"agentweb.{room}.{name}" for room in ROOMS]
+    return [import_module(each) for each in names if find_spec(each) is not None]

@@ -10,9 +10,11 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from agentweb.agent_actions import inputs, published
-from agentweb.agent_actions.mount import RECEIPTS, mount_prefix
+from agentweb.agent_actions.documents import manifest_for
+from agentweb.agent_actions.mount import mount_prefix
 from agentweb.catalog.actions import Action
 from agentweb.http import bodies
+from agentweb.http.documents import Place
 from agentweb.http.headers import answer_document, is_preflight
 from agentweb.http.views import AgentView, json_response, method_not_allowed
 from agentweb.invoke.calls import Call
@@ -29,14 +31,7 @@ class ManifestView(AgentView):
     limits_anonymous = False
 
     def get(self, request: Request, **captured: Any) -> HttpResponse:
-        prefix = mount_prefix()
-        document = published.document(
-            self.caller,
-            site=self.site,
-            origin=self.origin,
-            prefix=prefix,
-            receipts=f"{prefix}/{RECEIPTS}",
-        )
+        document = manifest_for(self.caller, Place(self.origin, self.site, mount_prefix()))
         return answer_document(self.http_request, document, is_public=self.caller.is_anonymous)
 
 

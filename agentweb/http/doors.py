@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from agentweb.http.documents import Place
+
 
 @dataclass(frozen=True, slots=True)
 class Door:
@@ -20,6 +22,10 @@ class Door:
     path: str
     media_type: str
     is_well_known: bool = False
+
+    def path_at(self, place: Place) -> str:
+        """The whole path of its URL."""
+        return self.path if self.is_well_known else place.prefix + self.path
 
 
 _doors: Final[dict[str, Door]] = {}

@@ -1,0 +1,31 @@
+"""The public documents of agent-actions: the manifest."""
+
+from __future__ import annotations
+
+from agentweb.access import callers
+from agentweb.access.callers import Caller
+from agentweb.agent_actions import published
+from agentweb.agent_actions.mount import MANIFEST, RECEIPTS
+from agentweb.http.bodies import MEDIA_TYPE
+from agentweb.http.documents import Place, PublicDocument
+from agentweb.http.headers import Document
+
+
+def manifest_for(caller: Caller, place: Place) -> Document:
+    """The manifest as this caller gets it."""
+    return published.document(
+        caller,
+        site=place.site,
+        origin=place.origin,
+        prefix=place.prefix,
+        receipts=f"{place.prefix}/{RECEIPTS}",
+    )
+
+
+def documents() -> list[PublicDocument]:
+    """What ``export_manifests`` writes and ``agentweb_doctor`` calls."""
+    return [PublicDocument(f"/{MANIFEST}", MEDIA_TYPE, _manifest, is_well_known=True)]
+
+
+def _manifest(place: Place) -> bytes:
+    return manifest_for(callers.anonymous(""), place).content

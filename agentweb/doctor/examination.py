@@ -1,0 +1,109 @@
+"""An examination: the probes run one after the other, and every one of them leaves a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from django.conf import settings
+
+from agentweb import conf
+from agentweb.agent_actions.mount import mount_prefix
+from agentweb.doctor.asking import Asking
+from agentweb.http.documents import Place
+from agentweb.http.probes import Answer, Level, Probe, Problem
+from agentweb.wire.http_signature import authority_of
+
+RUNS: Final = "D001"
+TABLES: Final = "D025"
+"""The probe that says whether the tables are there; others that need them wait for its verdict."""
+UNDER_DEBUG: Final = "http://127.0.0.1:8000"
+"""The origin of a site that has set none, as its owner sees it on runserver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report. ``fix`` is empty when there is nothing to do."""
+
+    level: Level
+    id: str
+    text: str
+    fix: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "level": str(self.level)}
+
+
+class Examination:
+    """The site as probes see it (``Examined``): where it is, and its answers, each question asked once."""
+
+    def __init__(self) -> None:
+        self._place: Place | None = None
+        self._asking: Asking | None = None
+        self._answers: dict[Any, Answer] = {}
+
+    @property
+    def place(self) -> Place:
+        if self._place is None:
+            origin = str(conf.get("ORIGIN") or UNDER_DEBUG).rstrip("/")
+            self._place = Place(origin, authority_of(origin), mount_prefix())
+        return self._place
+
+    def ask(
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> Answer:
+        key = (method, path, tuple(sorted((headers or {}).items())), body)
+        if key not in self._answers:
+            if self._asking is None:
+                self._asking = Asking(self.place.origin)
+            self._answers[key] = self._asking.ask(method, path, headers or {}, body)
+        return self._answers[key]
+
+
+def examine(probes: Iterable[Probe]) -> Iterator[Finding]:
+    """The findings, in the order of the probes, each as soon as it is known.
+
+    A probe that has nothing to look at here leaves none; one that breaks is a finding of its own (D001).
+    """
+    site = Examination()
+    has_tables, broke = True, False
+    for probe in probes:
+        if probe.needs_tables and not has_tables:
+            continue
+        try:
+            problems = probe.look(site)
+            problems = None if problems is None else list(problems)
+        except Exception as error:
+            broke = True
+            yield Finding(
+                Level.ERROR,
+                RUNS,
+                f"The probe {probe.id} broke: {type(error).__name__}: {error}",
+                "Put right what the error names; what the probe would have seen is not known until then.",
+            )
+            continue
+        if probe.id == TABLES and problems:
+            has_tables = False
+        if problems is not None:
+            yield from _findings(probe, problems)
+    if not broke:
+        yield Finding(Level.OK, RUNS, "Every probe could be run.")
+
+
+def _findings(probe: Probe, problems: list[Problem]) -> Iterator[Finding]:
+    if not problems:
+        yield Finding(Level.OK, probe.id, probe.healthy)
+    for each in problems:
+        if probe.is_for_production and settings.DEBUG:
+            yield Finding(Level.OK, probe.id, f"Only noted under DEBUG: {each.text}", each.fix)
+        else:
+            yield Finding(probe.level, probe.id, each.text, each.fix)
+
+
+def summary(findings: Iterable[Finding]) -> dict[str, int]:
+    """How many findings there are of each level."""
+    counts = {str(level): 0 for level in Level}
+    for each in findings:
+        counts[str(each.level)] += 1
+    return counts

@@ -1,0 +1,87 @@
+"""``manage.py export_manifests``: every public document as a file, or whether the files are still right."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.urls import get_script_prefix, set_script_prefix
+
+from agentweb import exports, rooms
+from agentweb.management.commands._migrated import MigratedCommand
+from agentweb.management.commands._progress import progress
+
+
+class Command(MigratedCommand):
+    help = "Write every public document to files that are laid out like their URLs, or check such files."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--out", required=True, metavar="DIR", help="The folder; it is made when it is missing."
+        )
+        parser.add_argument(
+            "--check",
+            action="store_true",
+            help="Write nothing; exit with 1 and a diff when the files are not what the site serves.",
+        )
+        parser.add_argument(
+            "--script-name",
+            default=None,
+            metavar="/PATH",
+            help="Where the server mounts Django, when FORCE_SCRIPT_NAME does not say it.",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        folder = Path(options["out"])
+        before = get_script_prefix()
+        if options["script_name"] is not None:
+            set_script_prefix(f"/{options['script_name'].strip('/')}/".replace("//", "/"))
+        try:
+            self._run(folder, is_check=options["check"])
+        except exports.ExportError as error:
+            raise CommandError(str(error)) from None
+        finally:
+            set_script_prefix(before)
+
+    def _run(self, folder: Path, *, is_check: bool) -> None:
+        if folder.exists() and not folder.is_dir():
+            raise CommandError(f"{folder} is not a folder.")
+        found = exports.contents(exports.here())
+        exported = dict(progress(found, len(rooms.documents()), to=sys.stderr))
+        if is_check:
+            self._check(folder, exported)
+            return
+        done = exports.write(folder, exported)
+        for verb, names in (
+            ("written", done.written),
+            ("unchanged", done.unchanged),
+            ("removed", done.removed),
+        ):
+            for name in names:
+                self.stdout.write(f"{verb}  {folder / name}")
+        for name in done.kept:
+            self.stderr.write(
+                self.style.WARNING(
+                    f"kept  {folder / name}  (no longer served, and edited since it was exported)"
+                )
+            )
+
+    def _check(self, folder: Path, exported: dict[str, bytes]) -> None:
+        drift = exports.compare(folder, exported)
+        if not drift:
+            self.stdout.write(
+                f"{len(exported)} of {len(exported)} documents in {folder} are what the site serves."
+            )
+            return
+        for diff in drift.diffs.values():
+            self.stdout.write(diff, ending="")
+        for name in drift.missing:
+            self.stdout.write(f"missing  {folder / name}")
+        for name in drift.extra:
+            self.stdout.write(f"extra  {folder / name}")
+        raise CommandError(
+            f"{folder} is not what the site serves: {len(drift.diffs)} differ, {len(drift.missing)} missing, "
+            f"{len(drift.extra)} extra. Run export_manifests without --check."
+        )
