@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from agentweb.access.rows import database
+from agentweb.management.commands._texts import TextCommand
 
 
-class MigratedCommand(BaseCommand):
+class MigratedCommand(TextCommand):
     """A command that needs the tables. Without them it ends with CommandError and the way to make them."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:

@@ -15,6 +15,7 @@ from agentweb.access import grants
 from agentweb.access.issuing import check_request
 from agentweb.management.commands import _scopes_in_use as scopes_in_use
 from agentweb.management.commands._migrated import MigratedCommand
+from agentweb.management.commands._texts import whole
 from agentweb.wire.clock import from_unix
 from agentweb.wire.errors import AgentError, InputError, MoneyError
 from agentweb.wire.grants import GrantDocument, Mandate, encode_chain
@@ -124,11 +125,11 @@ def _site(given: str | None, wrong: list[str]) -> str:
 
 
 def _whole(text: str, option: str, instead: int, wrong: list[str]) -> int:
-    try:
-        return int(text)
-    except ValueError:
+    number = whole(text)
+    if number is None:
         wrong.append(f"{option}: {text!r} is not a whole number.")
         return instead
+    return number
 
 
 def _mandate(text: str | None, wrong: list[str]) -> Mandate | None:
