@@ -1,4 +1,4 @@
-"""Front door: the URLs of every room that is on.
+"""Front door: the URLs of every room that is on, and the pages for people.
 
 ``path("", include("agentweb.urls"))`` is all that a site needs. A site that includes it under a path of its own
 (``path("shop/", include("agentweb.urls"))``) adds ``*agentweb.urls.well_known`` to its root URLconf too, because
@@ -24,5 +24,7 @@ if apps.apps_ready and not apps.is_installed("agentweb"):
         "the include out."
     )
 
+from agentweb.people import urls as people_urls  # noqa: E402 - its models may be loaded only now
+
 well_known: list[URLPattern | URLResolver] = rooms.well_known()
-urlpatterns: list[URLPattern | URLResolver] = [*well_known, *rooms.urlpatterns()]
+urlpatterns: list[URLPattern | URLResolver] = [*well_known, *rooms.urlpatterns(), *people_urls.urlpatterns]

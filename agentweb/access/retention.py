@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
-from agentweb.access.models import Bucket, Nonce, Revocation
+from agentweb import conf
+from agentweb.access import approvals
+from agentweb.access.models import Approval, Bucket, Nonce, Revocation
 from agentweb.access.rows import delete_in_batches
 
 _HOUR_US: Final = 3_600_000_000
 
 
 def clear_expired(at: datetime) -> dict[str, int]:
-    """Delete expired nonces, full buckets and revocations of expired grants; rows deleted of each kind.
+    """Delete expired nonces, full buckets, revocations of expired grants and old approvals; rows deleted of each kind.
 
-    A bucket whose time is past equals one that was never touched. An hour is left, for clocks that differ.
+    A bucket whose time is past equals one that was never touched. An hour is left, for clocks that differ. Approvals
+    are part of the log: they go with the audit rows of their time, their exact input as soon as they are over.
     """
+    approvals.close_overdue(at)
+    logged_before = at - timedelta(days=conf.get("AUDIT_DAYS"))
     return {
         "nonces": delete_in_batches(Nonce.objects.filter(expires_at__lt=at)),
         "buckets": delete_in_batches(Bucket.objects.filter(tat__lt=int(at.timestamp() * 1e6) - _HOUR_US)),
         "revocations": delete_in_batches(Revocation.objects.filter(expires_at__lt=at)),
+        "approvals": delete_in_batches(Approval.objects.filter(expires_at__lt=logged_before)),
     }

@@ -1,11 +1,13 @@
 """The one door: every protocol runs an action through ``invoke``, and the order of checks stands here once.
 
-grant and scope, JSON, schema, idempotency, declared cost against mandate, handler. Route, size, media type and
-signature come before, on the HTTP floor; the protocols add nothing after (AGENT_ACTIONS, order of checks).
+grant and scope, JSON, schema, idempotency, declared cost against mandate, a person's approval, handler. Route, size,
+media type and signature come before, on the HTTP floor; the protocols add nothing after (AGENT_ACTIONS, order of
+checks). A person is asked last, so that nobody is asked about a call that would be refused anyway.
 
 What commits together: the handler's own writes, its charges and receipts, the kept answer of its idempotency
 key, and the audit row. A refusal of the handler (a 4xx AgentError, or what ``refusals`` knows) takes back what the
-handler did and is kept as the answer; a crash takes back everything and frees the key.
+handler did and is kept as the answer; a crash takes back everything and frees the key. Both leave an approval as
+it was: it is used up only together with what it allowed.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from django.db import DatabaseError, InterfaceError, transaction
 from agentweb.access import authorization, limits, site_keys
 from agentweb.access.database import first_write, is_passing, patiently, write_patiently
 from agentweb.catalog.actions import Action, Effect
-from agentweb.invoke import audit, handlers, idempotency, results
+from agentweb.invoke import audit, consent, handlers, idempotency, results
 from agentweb.invoke.calls import Call, Outcome
 from agentweb.ledger import charges, receipts
 from agentweb.signals import action_invoked, receipt_issued
@@ -193,6 +195,8 @@ def _transaction(
     done: _Done,
 ) -> None:
     """Begins with a write (the fence of the key, else the audit row) and ends with the last lock, the receipt head."""
+    asking = consent.Consent(call, value, till.ceiling if till is not None else None)
+    is_final = True
     with transaction.atomic(durable=True):
         with first_write():
             if lease is not None:
@@ -206,12 +210,18 @@ def _transaction(
                 charges.enter(call.caller, spends=till is not None)
                 if till is not None:
                     till.open(charges.check_declared(call.caller, till.ceiling))
-                done.body = results.encode(
-                    handlers.run(call, value, till=till), call.action.name, call.action.output
+                result = handlers.run(
+                    call, value, till=till, consent=asking.use if asking.is_needed else None
                 )
+                done.body = results.encode(result, call.action.name, call.action.output)
                 _check_whole(call, till)
         except handlers.Refusal as refusal:
             done.refusal = refusal.error
+            # "Come again" is no final answer: the same key is to get another one.
+            is_final = refusal.error.retry_after is None and refusal.error.status != 429
+        except consent.Missing:
+            # What was taken before (a use, a lock) is given back; the question alone stays.
+            done.refusal, is_final = asking.ask(), False
         else:
             if till is not None and signing_key is not None and till.charges:
                 occasion = receipts.Occasion(call.site, call.action.name, call.request_id, call.caller)
@@ -220,11 +230,10 @@ def _transaction(
         if lease is not None:
             if done.refusal is None:
                 idempotency.finish(lease, status=status, body=done.body.decode())
-            elif done.refusal.retry_after is not None or status == 429:
-                # "Come again" is no final answer: the same key is to get another one.
-                idempotency.free(lease)
-            else:
+            elif is_final:
                 idempotency.finish(lease, status=status, body=_error_text(done.refusal, call))
+            else:
+                idempotency.free(lease)
         entry.close(status=status, outcome=done.refusal.code if done.refusal is not None else audit.OK)
 
 

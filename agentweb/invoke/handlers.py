@@ -29,8 +29,11 @@ class Aborted(Exception):
     """The handler ended by something that is no Exception (SystemExit, CancelledError ...): a crash like others."""
 
 
-def run(call: Call, value: Json, *, till: Till | None) -> Any:
-    """What the handler returns. Raises Refusal, an AgentError of the site's side (5xx), or what crashed."""
+def run(call: Call, value: Json, *, till: Till | None, consent: Callable[[], None] | None = None) -> Any:
+    """What the handler returns. Raises Refusal, an AgentError of the site's side (5xx), or what crashed.
+
+    ``consent`` is called when all but the handler itself has agreed to the input; what it raises comes out as it is.
+    """
     action = call.action
     context = Context(
         action=action,
@@ -45,7 +48,10 @@ def run(call: Call, value: Json, *, till: Till | None) -> Any:
         handler = async_to_sync(handler)
     try:
         # A type of the site's own may refuse values too, while it is made.
-        return handler(action.to_python(action.input.prepare(value), context), context)
+        inp = action.to_python(action.input.prepare(value), context)
+        if consent is not None:
+            consent()
+        return handler(inp, context)
     except Exception as error:
         refusal = refusals.refusal_of(error)
         if refusal is None or refusal.status >= 500:

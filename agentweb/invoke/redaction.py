@@ -38,6 +38,7 @@ BUILT_IN: Final = (
     "session key",
     "authorization",
 )
+HIDDEN: Final = "[hidden]"
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+")
 
 
@@ -97,6 +98,24 @@ def redact(value: Any) -> tuple[Any, list[str]]:
     """
     removed: list[str] = []
     return _redact(value, _names(tuple(conf.get("SENSITIVE_NAMES"))), {}, removed), removed
+
+
+def masked(value: Any) -> Any:
+    """The value as people may see it: a sensitive member is there, with ``HIDDEN`` for what it holds.
+
+    For display only; takes plain JSON and leaves it as it is.
+    """
+    return _masked(value, _names(tuple(conf.get("SENSITIVE_NAMES"))))
+
+
+def _masked(value: Any, names: _Names) -> Any:
+    if isinstance(value, dict):
+        return {
+            name: HIDDEN if names.have(name) else _masked(member, names) for name, member in value.items()
+        }
+    if isinstance(value, list):
+        return [_masked(item, names) for item in value]
+    return value
 
 
 def _redact(value: Any, names: _Names, known: dict[str, bool], removed: list[str]) -> Any:

@@ -76,6 +76,7 @@ class Code(StrEnum):
     MANDATE_REQUIRED = "mandate_required"
     MANDATE_EXCEEDED = "mandate_exceeded"
     NEEDS_HUMAN = "needs_human"
+    APPROVAL_DENIED = "approval_denied"
     # money
     AMOUNT_INVALID = "amount_invalid"
     PAYMENT_DECLINED = "payment_declined"
@@ -148,6 +149,7 @@ STATUS: Final[dict[str, int]] = {
     Code.MANDATE_REQUIRED: 403,
     Code.MANDATE_EXCEEDED: 403,  # 403, not 402: a 402 makes x402 clients pay
     Code.NEEDS_HUMAN: 428,
+    Code.APPROVAL_DENIED: 403,
     Code.AMOUNT_INVALID: 422,
     Code.PAYMENT_DECLINED: 402,
     Code.PAYMENT_UNKNOWN: 503,

@@ -13,10 +13,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agentweb.access import grants, limits, retention, rows
-from agentweb.access.models import Bucket, Nonce, Revocation
+from agentweb.access.models import Approval, Bucket, Nonce, Revocation
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.testing import clock
 from agentweb.wire.clock import from_unix, now_datetime
+from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import AuthenticationError
 from agentweb.wire.grants import parse_grant
 from tests.access.signing import deliver, signed, site_grant
@@ -63,6 +64,35 @@ def audit(at: datetime) -> None:
     )
 
 
+def approval(expires_at: datetime, state: str = "denied") -> Approval:
+    return Approval.objects.create(
+        id=random_id("ap_"),
+        digest=random_id("sha256:"),
+        action="a",
+        effect="send",
+        subject="s",
+        input='{"password":"hunter2"}',
+        shown='{"password":"[hidden]"}',
+        state=state,
+        created_at=expires_at,
+        expires_at=expires_at,
+    )
+
+
+def test_the_exact_input_of_an_approval_goes_when_nothing_can_come_of_it(settings: Any) -> None:
+    with clock(NOON):
+        at = now_datetime()
+        over = [approval(at - SECOND, state) for state in ("pending", "approved")]
+        open_ones = [approval(at + SECOND, state) for state in ("pending", "approved")]
+        assert clear()["approvals"] == 0
+        for row in over:
+            row.refresh_from_db()
+            assert (row.state, row.input) == ("expired", "")
+        for row in open_ones:
+            row.refresh_from_db()
+            assert (row.state in {"pending", "approved"}, bool(row.input)) == (True, True)
+
+
 def test_each_kind_goes_when_it_is_over_and_not_before(settings: Any) -> None:
     settings.AGENTWEB = {**settings.AGENTWEB, "AUDIT_DAYS": 30}
     with clock(NOON):
@@ -72,10 +102,12 @@ def test_each_kind_goes_when_it_is_over_and_not_before(settings: Any) -> None:
             Revocation.objects.create(ident=str(expires_at), at=at, expires_at=expires_at)
             record(str(expires_at), expires_at)
             audit(expires_at - timedelta(days=30))
+            approval(expires_at - timedelta(days=30))
         Revocation.objects.create(ident="for good", at=at)
         Bucket.objects.create(key="idle", tat=int((NOON - 3_601) * 1e6))
         Bucket.objects.create(key="busy", tat=int((NOON - 3_599) * 1e6))
-        once = {"nonces": 1, "buckets": 1, "revocations": 1, "idempotency_records": 1, "audit_entries": 1}
+        once = dict.fromkeys(("nonces", "buckets", "revocations", "approvals"), 1)
+        once |= {"idempotency_records": 1, "audit_entries": 1}
         assert clear() == once
         assert clear() == dict.fromkeys(once, 0)
     assert Revocation.objects.filter(ident="for good").exists()
@@ -154,7 +186,9 @@ def test_people_get_a_line_for_each_kind() -> None:
         "nonces: 0",
         "buckets: 0",
         "revocations: 0",
+        "approvals: 0",
         "idempotency records: 0",
         "audit entries: 0",
     ]
-    assert retention.clear_expired(now_datetime()) == {"nonces": 0, "buckets": 0, "revocations": 0}
+    kinds = ("nonces", "buckets", "revocations", "approvals")
+    assert retention.clear_expired(now_datetime()) == dict.fromkeys(kinds, 0)

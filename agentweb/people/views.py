@@ -1,0 +1,77 @@
+"""The pages of a person who decides about calls of agents. They work without JavaScript, in no frame and no cache."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.csrf import csrf_protect
+
+from agentweb.access import approvals
+from agentweb.people.logins import person_of
+from agentweb.people.showing import show
+
+MAX_LISTED: Final = 100
+
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    # Or a page of somebody else's could have its visitors click "Approve" without their knowing.
+    "X-Frame-Options": "DENY",
+    # Not "no-referrer": Django's CSRF check needs to know that a form came from this site.
+    "Referrer-Policy": "same-origin",
+}
+
+
+@method_decorator(csrf_protect, name="dispatch")  # also on a site without the middleware
+class PersonView(View):
+    """A page for a logged-in person, who is ``self.person``; everyone else is sent to LOGIN_URL."""
+
+    person: Any
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        self.person = person_of(request)
+        response: HttpResponseBase
+        if self.person is None:
+            response = redirect_to_login(request.get_full_path())
+        else:
+            response = super().dispatch(request, *args, **kwargs)
+        for name, value in _HEADERS.items():
+            response[name] = value
+        return response
+
+
+class ApprovalsView(PersonView):
+    """What waits for this person."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        waiting = list(approvals.waiting_for(self.person)[:MAX_LISTED])
+        return render(request, "agentweb/people/approvals.html", {"approvals": show(waiting)})
+
+
+class ApprovalView(PersonView):
+    """One call, and the decision about it. To those who may not decide it does not exist."""
+
+    def get(self, request: HttpRequest, approval_id: str, *, status: int = 200) -> HttpResponse:
+        approval = approvals.decidable_by(self.person, approval_id)
+        if approval is None:
+            raise Http404
+        context = {"approval": show([approval])[0], "is_undecided": status != 200}
+        return render(request, "agentweb/people/approval.html", context, status=status)
+
+    def post(self, request: HttpRequest, approval_id: str) -> HttpResponse:
+        decide = {"approve": approvals.approve, "deny": approvals.deny}.get(request.POST.get("decision", ""))
+        if decide is None:
+            return self.get(request, approval_id, status=400)
+        try:
+            # Too late is no error here: the page that comes next says what happened instead.
+            decide(approval_id, by=self.person)
+        except PermissionDenied:
+            raise Http404 from None
+        response = HttpResponseRedirect(request.get_full_path())
+        response.status_code = 303  # RFC 9110 15.4.4: look there, with GET
+        return response
