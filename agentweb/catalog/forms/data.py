@@ -7,7 +7,6 @@ certain to be read back, the value itself is given, which Django's fields take a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -42,7 +41,6 @@ def add_value(
     widget = widget or field.widget
     if value is None and not isinstance(field, forms.JSONField):
         return
-    _check_texts(value)
     if isinstance(widget, forms.MultiWidget):
         _add_parts(data, name, field, value, widget)
     elif isinstance(field, forms.MultiValueField):
@@ -135,16 +133,3 @@ def _written(field: Any, value: date | time) -> Any:
         except (ValueError, TypeError):
             continue
     return value
-
-
-def _check_texts(value: Any) -> None:
-    """Raises Unfit for a character that PostgreSQL cannot store: it would fail only there, and as a crash."""
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str) and "\0" in part:
-            raise Unfit("null_characters_not_allowed", "must not have the character U+0000")
-        if isinstance(part, Mapping):
-            waiting += [*part.keys(), *part.values()]
-        elif isinstance(part, list):
-            waiting += part
