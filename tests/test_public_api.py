@@ -9,14 +9,14 @@ import sys
 import pytest
 
 import agentweb
-from agentweb.catalog import actions, flows
+from agentweb.catalog import flows, words
 from agentweb.wire import errors
 
 
 def test_the_public_words_are_these() -> None:
     assert agentweb.__all__ == ["AgentError", "__version__", "action", "flow"]
     assert agentweb.AgentError is errors.AgentError
-    assert agentweb.action is actions.action
+    assert agentweb.action is words.action
     assert agentweb.flow is flows.flow
     assert set(agentweb.__all__) <= set(dir(agentweb))
 
@@ -31,8 +31,8 @@ def test_an_unknown_word_is_an_attribute_error() -> None:
 def test_the_arguments_of_action_are_these() -> None:
     parameters = inspect.signature(agentweb.action).parameters
     assert list(parameters) == [
-        "name", "title", "description", "effect", "scope", "input", "output", "example", "method", "path", "cost",
-        "consequential", "idempotent", "pages", "tags", "visible", "rate",
+        "name", "title", "description", "effect", "scope", "input", "serializer", "form", "output", "example",
+        "method", "path", "cost", "consequential", "idempotent", "confirm", "pages", "tags", "visible", "rate",
     ]  # fmt: skip
     assert parameters["name"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
     assert all(
