@@ -74,5 +74,8 @@ def refusing_when_the_store_fails() -> Iterator[None]:
     except DatabaseFailure as failure:
         logger.exception("The database failed while a caller was being checked; the call was refused.")
         raise ServerError(
-            Code.UNAVAILABLE, "The site cannot check calls at the moment; repeat the call.", retry_after=1
+            Code.UNAVAILABLE,
+            "The site cannot check calls at the moment; repeat the call.",
+            retry_after=1,
+            debug=f"The database failed while the caller was being checked: {failure}",
         ) from failure

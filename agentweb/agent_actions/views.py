@@ -88,6 +88,7 @@ class ActionView(AgentView):
                     request_id=self.request_id,
                     idempotency_key=self.http_request.META.get("HTTP_IDEMPOTENCY_KEY"),
                     request=self.http_request,
+                    on_limit=self.allowances.append,
                 )
             )
         except AgentError as error:

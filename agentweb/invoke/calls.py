@@ -36,6 +36,11 @@ class Call:
     request: HttpRequest | None = None
     on_limit: Callable[[Allowance], None] | None = None
 
+    @property
+    def label(self) -> str:
+        """The call in the site's log: the action, and the request id that the caller got too."""
+        return f"{self.action.name} ({self.request_id})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:

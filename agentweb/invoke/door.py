@@ -24,7 +24,7 @@ from django.db import DatabaseError, InterfaceError, transaction
 from agentweb.access import authorization, limits, site_keys
 from agentweb.access.database import first_write, is_passing, patiently, write_patiently
 from agentweb.catalog.actions import Action, Effect
-from agentweb.invoke import audit, consent, handlers, idempotency, results
+from agentweb.invoke import audit, consent, handlers, idempotency, results, transactions
 from agentweb.invoke.calls import Call, Outcome
 from agentweb.ledger import charges, receipts
 from agentweb.signals import action_invoked, receipt_issued
@@ -62,7 +62,9 @@ def _checked(call: Call, entry: audit.Audit) -> Outcome:
     try:
         authorization.authorize(call.caller, action=action.name, effect=action.effect, scope=action.scope)
         if action.rate is not None:
-            limits.take(f"action:{action.name}:{_rate_key(call)}", action.rate)
+            left = limits.take(f"action:{action.name}:{_rate_key(call)}", action.rate, limits.ACTION)
+            if call.on_limit is not None:
+                call.on_limit(left)
         value = call.read_input()
         action.input.check(value)
         entry.input_digest, fingerprint = _digests(call, value)
@@ -140,7 +142,7 @@ def _nearest_doubles(value: Json) -> Json:
 def _read(call: Call, entry: audit.Audit, value: Json) -> Outcome:
     """A read opens no transaction: on SQLite a read that later writes inside one fails at once."""
     try:
-        body = results.encode(handlers.run(call, value, till=None), call.action.name, call.action.output)
+        body = results.encode(handlers.run(call, value, till=None), call.label, call.action.output)
     except handlers.Refusal as refusal:
         entry.close(status=refusal.error.status, outcome=refusal.error.code)
         raise refusal.error from None
@@ -206,14 +208,15 @@ def _transaction(
         # Before any callback of the handler's, so that one that fails cannot keep it from being told.
         transaction.on_commit(partial(_committed, call, done), robust=True)
         try:
-            with transaction.atomic():
+            with transactions.inner(call.action.name):
                 charges.enter(call.caller, spends=till is not None)
                 if till is not None:
                     till.open(charges.check_declared(call.caller, till.ceiling))
-                result = handlers.run(
-                    call, value, till=till, consent=asking.use if asking.is_needed else None
-                )
-                done.body = results.encode(result, call.action.name, call.action.output)
+                with transactions.undivided(call.action.name):
+                    result = handlers.run(
+                        call, value, till=till, consent=asking.use if asking.is_needed else None
+                    )
+                done.body = results.encode(result, call.label, call.action.output)
                 _check_whole(call, till)
         except handlers.Refusal as refusal:
             done.refusal = refusal.error
@@ -279,14 +282,15 @@ def _ceiling(action: Action, value: Json) -> charges.Ceiling | None:
 def _replay(stored: idempotency.Stored) -> Outcome:
     if stored.status < 400:
         return Outcome(body=stored.body.encode(), status=stored.status, replayed=True)
-    kept: dict[str, Any] = json.loads(stored.body, parse_float=Decimal)
+    answer: dict[str, Any] = json.loads(stored.body, parse_float=Decimal)
+    kept = answer["error"]
     error = AgentError(
         kept.pop("code"),
         kept.pop("message"),
         status=stored.status,
         field=kept.pop("field", None),
         problems=kept.pop("problems", None),
-        headers={REPLAYED_HEADER: "true"},
+        headers={**answer["headers"], REPLAYED_HEADER: "true"},
     )
     # Not as keyword arguments: a member of the site's own may have the name of one.
     error.extra = kept
@@ -294,7 +298,8 @@ def _replay(stored: idempotency.Stored) -> Outcome:
 
 
 def _error_text(error: AgentError, call: Call) -> str:
-    return strict_json.dumps(error.as_dict(call.request_id)).decode()
+    """A refusal as it is kept: its body, and the headers that the handler gave it."""
+    return strict_json.dumps({"error": error.as_dict(call.request_id), "headers": error.headers}).decode()
 
 
 def _failure(call: Call, error: Exception) -> AgentError:
@@ -317,6 +322,12 @@ def _failure(call: Call, error: Exception) -> AgentError:
             retry_after=1,
         )
     logger.error("%s (%s) crashed", call.action.name, call.request_id, exc_info=error)
+    if isinstance(error, transactions.Torn):
+        return ServerError(
+            Code.HANDLER_ERROR,
+            "The action failed inside the site, and a part of it may have been done. Report the request id to the "
+            "site, and do not repeat the call before it has answered.",
+        )
     return ServerError(
         Code.HANDLER_ERROR,
         "The action failed inside the site and nothing was changed. Report the request id to the site.",

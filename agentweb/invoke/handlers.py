@@ -56,23 +56,23 @@ def run(call: Call, value: Json, *, till: Till | None, consent: Callable[[], Non
         refusal = refusals.refusal_of(error)
         if refusal is None or refusal.status >= 500:
             raise
-        raise Refusal(_fit_to_send(refusal, action.name)) from error
+        raise Refusal(_fit_to_send(refusal, call.label)) from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         raise Aborted(f"{action.name} ended by {type(error).__name__}") from error
 
 
-def _fit_to_send(error: AgentError, action: str) -> AgentError:
+def _fit_to_send(error: AgentError, call: str) -> AgentError:
     """The refusal as plain JSON, converted and redacted like a result, before anything of it is kept.
 
     Raises ResultError, or ValueError for what JSON or a header cannot hold.
     """
-    error.extra = results.published(error.extra, action)
-    error.message = results.published(error.message, action)
-    error.field = results.published(error.field, action)
+    error.extra = results.published(error.extra, call)
+    error.message = results.published(error.message, call)
+    error.field = results.published(error.field, call)
     if error.problems is not None:
-        error.problems = results.published(error.problems, action)
+        error.problems = results.published(error.problems, call)
         if not isinstance(error.problems, list) or not all(isinstance(each, dict) for each in error.problems):
             raise results.ResultError("the problems of an error are a list of objects")
     if any(set("\r\n\0") & set(name + text) for name, text in error.headers.items()):

@@ -28,39 +28,39 @@ class ResultError(ValueError):
     """The handler returned what cannot be an answer; the text is for the site's log."""
 
 
-def encode(value: Any, action: str, output: CompiledSchema | None = None) -> bytes:
-    """The body for ``value``; raises ResultError.
+def encode(value: Any, call: str, output: CompiledSchema | None = None) -> bytes:
+    """The body for ``value``; raises ResultError. ``call`` names the call in the log: ``Call.label``.
 
     One that does not fit ``output``, the schema that the action declared, is logged and sent all the same: the work
     is done, and agents read an answer more tolerantly than its author wrote the schema.
     """
     try:
-        checked = published(value, action)
+        checked = published(value, call)
         body = strict_json.dumps(checked)
     except (ValueError, RecursionError) as error:
-        raise ResultError(f"The result of {action} is not plain JSON: {error}") from error
+        raise ResultError(f"The result of {call} is not plain JSON: {error}") from error
     if output is not None:
-        _check_output(checked, action, output)
+        _check_output(checked, call, output)
     limit: int = conf.get("MAX_RESULT_BYTES")
     if len(body) > limit:
         raise ResultError(
-            f"The result of {action} has {len(body)} bytes; AGENTWEB['MAX_RESULT_BYTES'] is {limit}."
+            f"The result of {call} has {len(body)} bytes; AGENTWEB['MAX_RESULT_BYTES'] is {limit}."
         )
     return body
 
 
-def _check_output(value: Any, action: str, output: CompiledSchema) -> None:
+def _check_output(value: Any, call: str, output: CompiledSchema) -> None:
     problems, is_cut = output.problems(value)
     if problems:
         logger.error(
             "The result of %s does not fit its declared output: %s%s",
-            action,
+            call,
             ", ".join(f"{problem['pointer'] or 'the whole'} ({problem['code']})" for problem in problems),
             " and more" if is_cut else "",
         )
 
 
-def published(value: Any, action: str) -> Any:
+def published(value: Any, call: str) -> Any:
     """The value as plain JSON without its secret members, of a result or of a refusal.
 
     Raises ResultError or, for what JSON cannot hold, ValueError.
@@ -70,7 +70,7 @@ def published(value: Any, action: str) -> Any:
     checked, removed = redact(converted)
     if removed:
         names = ", ".join(sorted(set(removed)))
-        logger.warning("The answer of %s had members named like secrets; removed: %s", action, names)
+        logger.warning("The answer of %s had members named like secrets; removed: %s", call, names)
     return checked
 
 
