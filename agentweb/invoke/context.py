@@ -28,6 +28,8 @@ class Context:
     valid form of an action that has one.
     """
 
+    form: Any = None
+
     def __init__(
         self,
         *,
@@ -43,7 +45,6 @@ class Context:
         self.request = request
         self.request_id = request_id
         self.idempotency_key = idempotency_key
-        self.form: Any = None
         self._till = till
 
     @property
