@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLPattern, URLResolver, get_resolver, get_script_prefix
 
 from agentweb import conf
 from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS, mount_prefix
@@ -108,7 +108,7 @@ def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if _CORS not in settings.MIDDLEWARE:
         return []
     covers = getattr(settings, "CORS_URLS_REGEX", r"^.*$")
-    prefix = mount_prefix() if getattr(settings, "ROOT_URLCONF", None) else ""
+    prefix = _path_info(f"{mount_prefix()}/").rstrip("/") if getattr(settings, "ROOT_URLCONF", None) else ""
     actions = registry.actions()
     paths = [
         f"/{MANIFEST}",
@@ -159,7 +159,13 @@ def _other_view(action: Action, prefix: str, catch_alls: set[Any]) -> str | None
 
 def _views_at(path: str) -> Iterator[Any]:
     """Every view whose pattern fits, in the order in which Django would ask."""
-    yield from _within(get_resolver(), path)
+    yield from _within(get_resolver(), _path_info(path))
+
+
+def _path_info(path: str) -> str:
+    """The path as the URLconf and middleware see it, without where the server mounts the site."""
+    script = get_script_prefix()
+    return path.removeprefix(script.rstrip("/")) if path.startswith(script) else path
 
 
 def _within(resolver: URLResolver, path: str) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from agentweb.catalog.actions import Action
 from agentweb.catalog.effects import Effect
 from agentweb.catalog.registry import registry
 from agentweb.client.manifest import read_manifest
-from agentweb.http.probes import Answer, Examined, Level, Probe, Problem
+from agentweb.http.probes import Answer, Examined, Level, Look, Probe, Problem
 from agentweb.wire.errors import ClientError, RequestError
 from agentweb.wire.strict_json import dumps, loads
 
@@ -178,7 +178,7 @@ def _body(answer: Answer) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def _probe(number: str, healthy: str, look: Any, level: Level = Level.ERROR) -> Probe:
+def _probe(number: str, healthy: str, look: Look, level: Level = Level.ERROR) -> Probe:
     return Probe(number, level, healthy, look, needs_tables=True)
 
 

@@ -10,7 +10,7 @@ from agentweb import rooms
 from agentweb.doctor import links
 from agentweb.http.documents import PublicDocument
 from agentweb.http.doors import all_doors
-from agentweb.http.probes import Answer, Examined, Level, Probe, Problem
+from agentweb.http.probes import Answer, Examined, Level, Look, Probe, Problem
 from agentweb.wire.strict_json import loads
 
 _LOG: Final = "See the log of agentweb.http for the request, and the traceback there."
@@ -261,7 +261,7 @@ def _cure(answer: Answer) -> str:
     return _LOG if answer.status >= 500 else _MIDDLEWARE
 
 
-def _probe(number: str, healthy: str, look: Any, level: Level = Level.ERROR) -> Probe:
+def _probe(number: str, healthy: str, look: Look, level: Level = Level.ERROR) -> Probe:
     return Probe(number, level, healthy, look, needs_tables=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from agentweb import conf
 from agentweb.access.checks import check_durability, check_transaction_mode
 from agentweb.access.models import Bucket, Nonce, Revocation
 from agentweb.access.rows import database
-from agentweb.http.probes import Examined, Level, Probe, Problem
+from agentweb.http.probes import Examined, Level, Look, Probe, Problem
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.wire.clock import now_datetime
 
@@ -134,21 +134,22 @@ def _is_sqlite_file() -> bool:
     return connection.vendor == "sqlite" and not connection.is_in_memory_db()
 
 
-def _production(
-    number: str, healthy: str, look: Callable[[Examined], Iterable[Problem] | None], *, tables: bool = False
-) -> Probe:
-    return Probe(number, Level.WARNING, healthy, look, needs_tables=tables, is_for_production=True)
+def _production(number: str, healthy: str, look: Look, *, asks: bool = False) -> Probe:
+    return Probe(number, Level.WARNING, healthy, look, needs_tables=asks, is_for_production=True)
 
 
 PROBES: Final = (
     Probe("D020", Level.ERROR, "The database answers.", unreachable),
-    Probe("D025", Level.ERROR, "All migrations of agentweb are applied.", not_migrated),
-    _production("D021", "SQLite begins transactions with IMMEDIATE.", reads_before_writes),
-    _production("D022", "SQLite's journal is WAL.", no_wal),
+    Probe("D021", Level.ERROR, "All migrations of agentweb are applied.", not_migrated, needs_tables=True),
+    _production("D022", "SQLite begins transactions with IMMEDIATE.", reads_before_writes),
+    _production("D023", "SQLite's journal is WAL.", no_wal, asks=True),
     _production(
-        "D023", "The database keeps what it confirmed, also through a power cut.", loses_confirmed_writes
+        "D024",
+        "The database keeps what it confirmed, also through a power cut.",
+        loses_confirmed_writes,
+        asks=True,
     ),
-    _production("D024", f"SQLite waits at least {_PATIENCE_SECONDS} seconds for its turn.", short_patience),
+    _production("D025", f"SQLite waits at least {_PATIENCE_SECONDS} seconds for its turn.", short_patience),
     _production("D026", "No connection is kept under ASGI.", connections_kept_under_asgi),
-    _production("D027", "What expires is cleared.", never_cleared, tables=True),
+    _production("D027", "What expires is cleared.", never_cleared, asks=True),
 )

@@ -16,8 +16,8 @@ from agentweb.http.probes import Answer, Level, Probe, Problem
 from agentweb.wire.http_signature import authority_of
 
 RUNS: Final = "D001"
-TABLES: Final = "D025"
-"""The probe that says whether the tables are there; others that need them wait for its verdict."""
+TABLES: Final = ("D020", "D021")
+"""The probes that say whether the tables are there; others that need them wait for their verdict."""
 UNDER_DEBUG: Final = "http://127.0.0.1:8000"
 """The origin of a site that has set none, as its owner sees it on runserver."""
 
@@ -83,7 +83,7 @@ def examine(probes: Iterable[Probe]) -> Iterator[Finding]:
                 "Put right what the error names; what the probe would have seen is not known until then.",
             )
             continue
-        if probe.id == TABLES and problems:
+        if probe.id in TABLES and problems:
             has_tables = False
         if problems is not None:
             yield from _findings(probe, problems)

@@ -124,7 +124,7 @@ PROBES: Final = (
         "The site has a key to sign with.",
         no_key,
         needs_tables=True,
-        is_for_production=True,
+        is_for_production=True,  # under DEBUG one is made at first use
     ),
     Probe(
         "D031",
@@ -142,5 +142,11 @@ PROBES: Final = (
         needs_tables=True,
     ),
     Probe("D034", Level.ERROR, "The clock is plausible.", impossible_clock, needs_tables=True),
-    Probe("D035", Level.WARNING, "The database's clock agrees with this one.", other_clock_in_the_database),
+    Probe(
+        "D035",
+        Level.WARNING,
+        "The database's clock agrees with this one.",
+        other_clock_in_the_database,
+        needs_tables=True,
+    ),
 )

@@ -72,16 +72,21 @@ class Examined(Protocol):
         ...
 
 
+Look = Callable[[Examined], Iterable[Problem] | None]
+"""The problems; none when all is well, None when there is nothing to look at here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """``look`` answers the problems; none means ``healthy``, and None that there is nothing to look at here.
+    """``healthy`` is said when ``look`` finds no problem.
 
-    ``needs_tables``: not run before ``migrate``. ``is_for_production``: under DEBUG its problems are only noted.
+    ``needs_tables``: not run while the database does not answer or is not migrated. ``is_for_production``: under
+    DEBUG its problems are only noted.
     """
 
     id: str
     level: Level
     healthy: str
-    look: Callable[[Examined], Iterable[Problem] | None] = field(repr=False)
+    look: Look = field(repr=False)
     needs_tables: bool = False
     is_for_production: bool = False

@@ -4,7 +4,7 @@ import pytest
 from django.core.management import call_command
 from django.http import HttpResponse
 from django.test import override_settings
-from django.urls import include, path, re_path
+from django.urls import include, path, re_path, set_script_prefix
 
 from agentweb import rooms
 from agentweb import urls as agentweb_urls
@@ -118,6 +118,21 @@ def test_a_manifest_that_is_not_at_the_root_of_the_host_is_told():
         assert ids() == ["agentweb.W041"]
     with override_settings(ROOT_URLCONF=UnderAPathWithWellKnown):
         assert ids() == []
+
+
+def test_a_site_that_its_server_mounts_under_a_path_is_looked_at_where_the_urlconf_sees_it(settings):
+    declare("look")
+    settings.MIDDLEWARE = [CORS]
+    settings.CORS_URLS_REGEX = r"^(?!/\.well\-known/|/agent\-actions/|/agent/)"
+    set_script_prefix("/shop/")
+    try:
+        assert ids() == []
+        settings.CORS_URLS_REGEX = r"^/agent/"
+        assert ids() == ["agentweb.W042"]
+        with override_settings(ROOT_URLCONF=NotIncluded):
+            assert "agentweb.W040" in ids()
+    finally:
+        set_script_prefix("/")
 
 
 def test_an_input_named_like_a_secret_in_the_query_string_is_an_error():
