@@ -36,6 +36,8 @@ class FaultId(StrEnum):
     WORDING = "agentweb.E029"
     CONFIRM = "agentweb.E037"
     FORM = "agentweb.E039"
+    VIEW = "agentweb.E050"
+    VIEW_INPUT = "agentweb.E051"
     DUPLICATE_FLOW = "agentweb.E030"
     FLOW_NAME = "agentweb.E031"
     FLOW_STEPS = "agentweb.E032"
@@ -64,6 +66,7 @@ DANGEROUS: Final = frozenset(
         FaultId.COST,
         FaultId.HANDLER,
         FaultId.CONFIRM,
+        FaultId.VIEW,
         FaultId.FORM,
         FaultId.DUPLICATE_FLOW,
     }

@@ -12,8 +12,8 @@ action with an error is not published.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from types import EllipsisType
+from collections.abc import Callable, Iterable, Mapping
+from types import EllipsisType, MappingProxyType
 from typing import Any, TypeVar, overload
 
 from agentweb.catalog.actions import declare
@@ -172,6 +172,113 @@ class ActionWord:
         elif not first_paragraph(handler):
             words.setdefault("description", description_of(form))
         self(name, effect=effect, scope=scope, form=form, **words)(handler)
+
+    def from_view(
+        self,
+        view: Any,
+        *,
+        prefix: str | None = None,
+        name: str | None = None,
+        only: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        actions: Mapping[str, str] | None = None,
+        methods: Iterable[str] = (),
+        url_kwargs: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+        initkwargs: Mapping[str, Any] = MappingProxyType({}),
+        effect: str | None = None,
+        scope: str | None = None,
+        input: Any = ...,
+        output: Any = None,
+        title: str | None = None,
+        description: str | None = None,
+        example: Json | EllipsisType = ...,
+        cost: dict[str, Any] | None = None,
+        consequential: bool | None = None,
+        idempotent: bool | None = None,
+        confirm: str | None = None,
+        pages: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        visible: Callable[[Any], bool] | None = None,
+        rate: tuple[float, int] | None = None,
+        names: Mapping[str, str] = MappingProxyType({}),
+        effects: Mapping[str, str] = MappingProxyType({}),
+        scopes: Mapping[str, str] = MappingProxyType({}),
+        inputs: Mapping[str, Any] = MappingProxyType({}),
+        outputs: Mapping[str, Any] = MappingProxyType({}),
+        titles: Mapping[str, str] = MappingProxyType({}),
+        descriptions: Mapping[str, str] = MappingProxyType({}),
+        examples: Mapping[str, Json] = MappingProxyType({}),
+        costs: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+        confirms: Mapping[str, str] = MappingProxyType({}),
+        rates: Mapping[str, tuple[float, int]] = MappingProxyType({}),
+    ) -> None:
+        """Let agents call a view that the site has. Its URLs go on answering as before.
+
+        ``view`` is a ViewSet or another class of Django REST framework, an ``@api_view`` function, what ``as_view()``
+        made, or a view of Django that answers with JSON (then ``input`` is needed).
+
+        Everything that the view answers is published, each as ``<prefix>_<action>``: narrow it with ``only`` or
+        ``exclude``. GET is a read, DELETE a delete, the rest a write; ``effects`` says where something is sent or
+        paid. The view's permissions, throttles, filters, pagination and validation run as they do over HTTP, for
+        the person for whom the agent acts.
+
+        - ``actions``: as for ``as_view`` of a ViewSet, ``methods``: what a plain function answers.
+        - ``url_kwargs``: schemas of keyword arguments of the URL that the view does not name itself.
+        - ``initkwargs``: as for ``as_view()``, for a view that the URLconf does not route.
+        - ``effects``, ``scopes``, ``inputs`` … give a word for one action of the view, by its name there
+          (``{"destroy": "orders:delete"}``); ``effect``, ``scope``, ``input`` … for all of them.
+
+        Faults are recorded, not raised.
+        """
+        # Django REST framework is not imported by a site that publishes no view of it.
+        from agentweb.catalog.drf.view_words import ViewWords  # noqa: PLC0415
+        from agentweb.catalog.drf.views import publish  # noqa: PLC0415
+
+        for_all = {
+            "name": name,
+            "effect": effect,
+            "scope": scope,
+            "input": input,
+            "output": output,
+            "title": title,
+            "description": description,
+            "example": example,
+            "cost": cost,
+            "consequential": consequential,
+            "idempotent": idempotent,
+            "confirm": confirm,
+            "pages": pages,
+            "tags": tags,
+            "visible": visible,
+            "rate": rate,
+        }
+        by_key = {
+            "names": names,
+            "effects": effects,
+            "scopes": scopes,
+            "inputs": inputs,
+            "outputs": outputs,
+            "titles": titles,
+            "descriptions": descriptions,
+            "examples": examples,
+            "costs": costs,
+            "confirms": confirms,
+            "rates": rates,
+        }
+        publish(
+            view,
+            ViewWords(
+                prefix=prefix,
+                only=only,
+                exclude=exclude,
+                actions=actions,
+                methods=methods,
+                url_kwargs=url_kwargs,
+                initkwargs=initkwargs,
+                for_all=for_all,
+                by_key=by_key,
+            ),
+        )
 
 
 action = ActionWord()

@@ -41,13 +41,13 @@ Schema = dict[str, Any]
 def derived(serializer: Any, *, for_output: bool) -> Schema:
     """The schema of a serializer's instance. Raises SourceError, or what the site's own code raises."""
     deriver = _Deriver(RESPONSE if for_output else REQUEST)
-    with _without_a_trace():
+    with without_a_trace():
         root = deriver.of(serializer)
     return assembled(root, deriver.components)
 
 
 @contextmanager
-def _without_a_trace() -> Iterator[None]:
+def without_a_trace() -> Iterator[None]:
     """Print no warnings, and leave none behind: ``spectacular --fail-on-warn`` counts them."""
     stats = GENERATOR_STATS
     with _quiet:

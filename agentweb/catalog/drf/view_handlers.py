@@ -1,0 +1,128 @@
+"""The handler of a published view: it calls the view as the site's own URL would, and reads what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import async_to_sync, iscoroutinefunction
+from django.conf import settings
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation, ValidationError
+from django.db import connections, transaction
+from django.utils.module_loading import import_string
+
+from agentweb.catalog.drf.view_answers import AnswerError, value_of
+from agentweb.catalog.drf.view_endpoints import Endpoint
+from agentweb.catalog.drf.view_inputs import ViewInput, query_string
+from agentweb.catalog.drf.view_requests import fresh_request
+from agentweb.catalog.drf.view_routes import MissingFromURL, NoSuchAddress, Place, place_of
+from agentweb.wire.errors import AuthorizationError, Code, InputError, RequestError
+from agentweb.wire.schema.problems import make_problem
+from agentweb.wire.strict_json import Json
+
+
+class ViewHandler:
+    """``handler(inp, ctx)`` of one endpoint. The view is neither wrapped nor changed; its URLs answer as before."""
+
+    def __init__(self, endpoint: Endpoint, taken: ViewInput) -> None:
+        self.endpoint = endpoint
+        self.taken = taken
+        self.__name__ = endpoint.key
+        self.__module__, self.__qualname__ = _named(endpoint)
+        self.__doc__ = None
+
+    def __call__(self, inp: Any, ctx: Any) -> Json:
+        """The view's own JSON. Raises its refusals as AgentErrors; what else it raises is a crash."""
+        sent = self.taken.sent(inp)
+        place = self._place(sent.kwargs, ctx)
+        request = fresh_request(
+            ctx,
+            method=self.endpoint.method.upper(),
+            path=place.path,
+            query=query_string(sent.query),
+            body=sent.body,
+            has_body=self.taken.has_body,
+            match=place.match,
+        )
+        is_person = ctx.user.is_authenticated
+        if not is_person and _needs_login(place.callback):
+            raise AuthorizationError(
+                Code.NOT_ALLOWED,
+                "The site answers here to people who are logged in, and the call stands for none; call under a grant "
+                "that a person gave.",
+            )
+        try:
+            response = _called(place.callback)(request, **place.kwargs)
+            return value_of(response, self.taken, is_person=is_person)
+        except RequestDataTooBig:
+            raise RequestError(Code.PAYLOAD_TOO_LARGE, "The site takes no input of this size.") from None
+        except (BadRequest, SuspiciousOperation):
+            # Django answers these with 400 and no words.
+            problem = make_problem((), "invalid", "The site refused the input.")
+            raise InputError([problem]) from None
+        except ValidationError as error:
+            # Over HTTP this is a crash of the view, which ran the model's validation outside of a serializer.
+            raise AnswerError("The view let a ValidationError of Django pass.") from error
+
+    def _place(self, kwargs: dict[str, Any], ctx: Any) -> Place:
+        try:
+            place = place_of(self.endpoint, kwargs)
+        except NoSuchAddress:
+            raise RequestError(
+                Code.NOT_FOUND, "What the input names does not exist here. Look it up, then call again."
+            ) from None
+        except MissingFromURL as error:
+            members = [member for member, name in self.taken.path.items() if name in error.names]
+            if not members:
+                raise AnswerError(f"The URL of the view needs {error}, which no input holds.") from None
+            problems = [make_problem((member,), "required", f"'{member}' is required.") for member in members]
+            raise InputError(problems) from None
+        return place or Place(_view_of(self.endpoint), ctx.action.path, _typed(self.endpoint, kwargs), None)
+
+
+def _view_of(endpoint: Endpoint) -> Callable[..., Any]:
+    """The callable of a view that the URLconf does not route, made as a router would make it."""
+    if endpoint.given is not None:
+        return endpoint.given
+    cls: Any = endpoint.cls
+    if endpoint.actions is None:
+        return cls.as_view(**endpoint.initkwargs)  # type: ignore[no-any-return]
+    return cls.as_view(dict(endpoint.actions), **endpoint.initkwargs)  # type: ignore[no-any-return]
+
+
+def _typed(endpoint: Endpoint, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments as a URL would give them: texts, unless a converter says otherwise."""
+    found: dict[str, Any] = {}
+    for name, value in kwargs.items():
+        looks = endpoint.parameters[name].looks if name in endpoint.parameters else ""
+        found[name] = int(value) if looks == "int" else UUID(value) if looks == "uuid" else str(value)
+    return found
+
+
+def _called(view: Callable[..., Any]) -> Callable[..., Any]:
+    """The view, in the transaction that ATOMIC_REQUESTS asks for; an async one for synchronous callers."""
+    if iscoroutinefunction(view):
+        return async_to_sync(view)
+    left_out: set[str] = getattr(view, "_non_atomic_requests", set())
+    for alias, options in connections.settings.items():
+        if options["ATOMIC_REQUESTS"] and alias not in left_out:
+            view = transaction.atomic(using=alias)(view)
+    return view
+
+
+def _needs_login(view: Callable[..., Any]) -> bool:
+    """Whether Django's LoginRequiredMiddleware would send an anonymous visitor of this view away."""
+    if not getattr(view, "login_required", True):
+        return False
+    classes = [import_string(name) for name in settings.MIDDLEWARE]
+    return any(isinstance(each, type) and issubclass(each, LoginRequiredMiddleware) for each in classes)
+
+
+def _named(endpoint: Endpoint) -> tuple[str, str]:
+    """(module, dotted name) of what answers, for messages: ``shop.api``, ``OrderViewSet.cancel``."""
+    if endpoint.cls is None:
+        view: Any = endpoint.given
+        return getattr(view, "__module__", "?"), getattr(view, "__qualname__", type(view).__qualname__)
+    return endpoint.cls.__module__, f"{endpoint.cls.__qualname__}.{endpoint.handler}"
