@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from agentweb import conf
-from agentweb.access import approvals
-from agentweb.access.models import Approval, Bucket, Nonce, Revocation
+from agentweb.access import approvals, revocation_log
+from agentweb.access.models import Approval, Bucket, Nonce
 from agentweb.access.rows import delete_in_batches
 
 _HOUR_US: Final = 3_600_000_000
@@ -24,6 +24,6 @@ def clear_expired(at: datetime) -> dict[str, int]:
     return {
         "nonces": delete_in_batches(Nonce.objects.filter(expires_at__lt=at)),
         "buckets": delete_in_batches(Bucket.objects.filter(tat__lt=int(at.timestamp() * 1e6) - _HOUR_US)),
-        "revocations": delete_in_batches(Revocation.objects.filter(expires_at__lt=at)),
+        "revocations": revocation_log.prune(at),
         "approvals": delete_in_batches(Approval.objects.filter(expires_at__lt=logged_before)),
     }

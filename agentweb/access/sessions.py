@@ -13,6 +13,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -33,13 +34,14 @@ from agentweb.access.rows import database, refusing_when_the_store_fails
 from agentweb.access.standing import TOUCH_EVERY
 from agentweb.wire.clock import from_unix, now, now_datetime
 from agentweb.wire.encoding import b64url, random_id
-from agentweb.wire.errors import AgentError, AuthenticationError, Code, InputError
+from agentweb.wire.errors import AuthenticationError, Code, InputError
 from agentweb.wire.grants import Mandate, check_audience, check_time
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser
 
 TOKEN_PREFIX: Final = "agw_"  # noqa: S105 - not a token
+SUBJECT_PREFIX: Final = "session:"
 MAX_CLIENT_NAME: Final = 100
 
 _TOKEN: Final = re.compile(r"agw_[A-Za-z0-9_-]{43}")
@@ -68,7 +70,7 @@ def create(
     problems = check_client_name(client_name)
     try:
         chain = grants.draw_up(
-            subject=f"session:{ident}",
+            subject=SUBJECT_PREFIX + ident,
             scopes=scopes,
             expires_in=expires_in,
             site=site,
@@ -110,18 +112,17 @@ def authenticate(token: str, site: str, address: str) -> Caller:
     """The caller who shows this token. Two queries for a session of a person, one else, and one for its limit.
 
     Raises 401 ``session_invalid``, ``session_expired`` or ``session_revoked``; ``grant_wrong_site`` after the site
-    changed its name; ``rate_limited`` and, when the database fails, ``unavailable``. A refused token counts
-    against ``address``.
+    changed its name; ``rate_limited`` and, when the database fails, ``unavailable``.
     """
     with refusing_when_the_store_fails():
-        try:
-            caller, is_seen_lately, ident = _established(token, site, address)
-        except AuthenticationError:
-            limits.admit_anonymous(address)
-            raise
-        limits.take(caller.rate_key, conf.get("CALLER_RATE"))
+        caller, user, is_seen_lately = _established(token, site, address)
+        allowance = limits.take(caller.rate_key, conf.get("CALLER_RATE"), limits.CALLER)
         if not is_seen_lately:
-            _touch(ident, caller.chain[-1].id)
+            _touch(caller)
+    caller = replace(caller, allowance=allowance)
+    if user is not None:
+        # What cached_property would fetch once more; the caller is frozen, its cache is not.
+        vars(caller)["user"] = user
     return caller
 
 
@@ -141,11 +142,11 @@ def revoke(ident: str, reason: str = "") -> bool:
     return revocations.in_turn(work)
 
 
-def _established(token: str, site: str, address: str) -> tuple[Caller, bool, str]:
+def _established(token: str, site: str, address: str) -> tuple[Caller, AbstractBaseUser | None, bool]:
     row = _fetch(_digest(token)) if _TOKEN.fullmatch(token) else None
     if row is None:
         raise _ended(Code.SESSION_INVALID, "This site has no session with this token; ask for a new one.")
-    ident, user_id, auth_hash, text, is_revoked, is_over, is_seen_lately = row
+    user_id, auth_hash, text, is_revoked, is_over, is_seen_lately = row
     if is_revoked:
         raise _ended(Code.SESSION_REVOKED, "The session was ended; ask the person for a new one.")
     if is_over:
@@ -160,18 +161,19 @@ def _established(token: str, site: str, address: str) -> tuple[Caller, bool, str
         ) from error
     user_id = None if user_id is None else get_user_model()._meta.pk.to_python(user_id)
     caller = Caller(kind=SESSION, subject=chain[-1].subject, chain=chain, user_id=user_id, address=address)
-    if user_id is not None:
-        user = get_user_model()._default_manager.filter(pk=user_id).first()
-        if user is None or not getattr(user, "is_active", True):
-            raise _ended(Code.SESSION_REVOKED, "The person of this session is no longer active at this site.")
-        if not _is_of_today(auth_hash, user):
-            raise _ended(
-                Code.SESSION_REVOKED,
-                "The person of this session has changed their password; ask for a new one.",
-            )
-        # What cached_property would fetch; the caller is frozen, its cache is not.
-        vars(caller)["user"] = user
-    return caller, bool(is_seen_lately), str(ident)
+    user = None if user_id is None else _person(user_id, auth_hash)
+    return caller, user, bool(is_seen_lately)
+
+
+def _person(user_id: Any, auth_hash: str) -> AbstractBaseUser:
+    user: AbstractBaseUser | None = get_user_model()._default_manager.filter(pk=user_id).first()
+    if user is None or not getattr(user, "is_active", True):
+        raise _ended(Code.SESSION_REVOKED, "The person of this session is no longer active at this site.")
+    if not _is_of_today(auth_hash, user):
+        raise _ended(
+            Code.SESSION_REVOKED, "The person of this session has changed their password; ask for a new one."
+        )
+    return user
 
 
 def _ended(code: Code, message: str) -> AuthenticationError:
@@ -197,11 +199,11 @@ def _is_of_today(auth_hash: str, user: AbstractBaseUser) -> bool:
     return former is not None and any(constant_time_compare(auth_hash, _digest(each)) for each in former())
 
 
-def _touch(ident: str, grant_id: str) -> None:
+def _touch(caller: Caller) -> None:
     at = now_datetime()
     stale = Q(last_seen_at=None) | Q(last_seen_at__lte=at - TOUCH_EVERY)
-    Session.objects.filter(stale, pk=ident).update(last_seen_at=at)
-    grants.touch(grant_id)
+    Session.objects.filter(stale, pk=caller.subject.removeprefix(SUBJECT_PREFIX)).update(last_seen_at=at)
+    grants.touch(caller.chain[-1].id)
 
 
 _DIGEST_SLOT: Final = "?digest"
@@ -210,7 +212,7 @@ _LATELY_SLOT: Final = datetime(2001, 1, 2, tzinfo=UTC)
 
 
 def _fetch(digest: str) -> tuple[Any, ...] | None:
-    """(session id, user id as text, auth hash, chain as text, is revoked, is over, was seen lately), in one query."""
+    """(user id as text, auth hash, chain as text, is revoked, is over, was seen lately), in one query."""
     connection = connections[database()]
     prepared = connection.ops.adapt_datetimefield_value
     sql, params = _statement(database())
@@ -233,7 +235,6 @@ def _statement(alias: str) -> tuple[str, tuple[Any, ...]]:
         Q(ident=OuterRef("grant_id")) | Q(ident=OuterRef("grant__issuer")), by=""
     )
     rows = Session.objects.filter(token_digest=_DIGEST_SLOT).values_list(
-        "id",
         Cast("user_id", CharField(max_length=255)),
         "auth_hash",
         F("grant__chain"),

@@ -1,4 +1,7 @@
-"""Who is calling: a signature under a grant or with a bare key, else nobody known. Cookies never say it."""
+"""Who is calling: a signature under a grant or with a bare key, a session's token, else nobody known.
+
+Cookies never say it.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ from typing import Final
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from agentweb.access import callers, failures, limits, signatures
+from agentweb.access import callers, failures, limits, sessions, signatures
 from agentweb.access.callers import Caller
 from agentweb.http.addresses import address_of, is_one_client
 from agentweb.http.target import Target
+from agentweb.wire.errors import Code, RequestError
 
 _SIGNED_HEADERS: Final = {
     "agent-grant": "HTTP_AGENT_GRANT",
@@ -37,10 +41,21 @@ def identify(
     """The caller of a request. The body is read only after the signature's shape and time were found good.
 
     ``limit_anonymous``: whether an unsigned request counts against its address; public documents do not.
-    Raises what ``signatures`` and ``limits`` raise; a bad signature is never taken for none.
+    Raises what ``signatures``, ``sessions`` and ``limits`` raise, and invalid_parameter for a request with both: a
+    bad signature or token is never taken for none.
     """
     sent = _headers(request, has_body=has_body)
     address = address_of(request)
+    token = _bearer_token(request)
+    if token is not None:
+        if signatures.is_tried(sent):
+            raise RequestError(
+                Code.INVALID_PARAMETER,
+                "Say who you are in one way: sign the request, or send a session's token as Authorization.",
+                field="Authorization",
+            )
+        with failures.counted(address) if is_one_client(request) else nullcontext():
+            return sessions.authenticate(token, site, address)
     if signatures.is_tried(sent):
         # Whoever shares an address with others must not be able to close it for them.
         with failures.counted(address) if is_one_client(request) else nullcontext():
@@ -69,6 +84,15 @@ def act_as(request: HttpRequest, caller: Caller) -> None:
 
     request.user = user  # type: ignore[assignment]
     request.auser = auser  # type: ignore[assignment]
+
+
+def _bearer_token(request: HttpRequest) -> str | None:
+    """The token of ``Authorization: Bearer …`` (RFC 6750 2.1), "" for none after the word; None for another scheme.
+
+    Basic authentication may stand before a site that is not public yet; it says nothing about an agent.
+    """
+    scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def _headers(request: HttpRequest, *, has_body: bool) -> dict[str, str]:

@@ -92,8 +92,8 @@ def answer_document(request: HttpRequest, document: Document, *, is_public: bool
     response["ETag"] = document.etag
     if is_public:
         response["Cache-Control"] = f"public, max-age={conf.get('MANIFEST_MAX_AGE')}"
-    # Whoever signs may get another document under the same URL.
-    patch_vary_headers(response, ["Agent-Grant", "Agent-Key"])
+    # Whoever says who they are may get another document under the same URL.
+    patch_vary_headers(response, ["Agent-Grant", "Agent-Key", "Authorization"])
     return response
 
 

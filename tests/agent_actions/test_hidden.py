@@ -5,6 +5,7 @@ import json
 import pytest
 from django.contrib.auth.models import User
 
+from agentweb.access import sessions, site_keys
 from agentweb.catalog.words import action
 from agentweb.testing import TestAgent
 from tests.support.web import send
@@ -16,7 +17,7 @@ HIDDEN, UNKNOWN = "/agent/staff_report", "/agent/staff_repork"
 
 def stable(answer):
     """An answer without what differs between any two answers."""
-    headers = {name: value for name, value in answer.items() if name != "X-Request-Id"}
+    headers = {name: value for name, value in answer.items() if name not in ("X-Request-Id", "RateLimit")}
     content = answer.content.replace(answer["X-Request-Id"].encode(), b"")
     return answer.status_code, headers, content
 
@@ -52,6 +53,31 @@ def test_a_signed_caller_without_the_right_cannot_tell_either():
     hidden, unknown = agent.get(HIDDEN), agent.get(UNKNOWN)
     assert hidden.status_code == 404
     assert stable(hidden) == stable(unknown)
+
+
+def with_token(user, method, path):
+    site_keys.ensure_active_key()
+    token = sessions.create(user=user, scopes=["cart:*"], expires_in=600, site="shop.example")[1]
+    return send(method, path, Authorization=f"Bearer {token}")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS", "FOO"])
+def test_a_session_of_a_person_without_the_right_cannot_tell_either(method):
+    eve = User.objects.create(username="eve")
+    hidden, unknown = (with_token(eve, method, path) for path in (HIDDEN, UNKNOWN))
+    assert hidden.status_code in (404, 204)
+    assert stable(hidden) == stable(unknown)
+
+
+def test_a_session_sees_what_its_person_may_see_today():
+    ada = User.objects.create(username="ada", is_staff=True)
+    assert json.loads(with_token(ada, "GET", HIDDEN).content) == {"report": []}
+    assert json.loads(with_token(ada, "GET", UNKNOWN).content)["error"]["closest"] == ["staff_report"]
+    assert b"staff_report" in with_token(ada, "GET", "/.well-known/agent-actions.json").content
+    ada.is_staff = False
+    ada.save()
+    assert with_token(ada, "GET", HIDDEN).status_code == 404
+    assert b"staff_report" not in with_token(ada, "GET", "/.well-known/agent-actions.json").content
 
 
 def test_who_may_see_it_may_call_it_and_be_pointed_to_it():

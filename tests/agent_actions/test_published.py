@@ -65,7 +65,7 @@ def test_what_a_guard_hides_is_listed_for_those_who_may_see_it_and_kept_by_no_sh
     assert names(seen) == sorted([*names(public), "staff_report"])
     assert names(visitor.get(MANIFEST)) == names(public)
     assert seen["Cache-Control"] == "no-store"
-    assert public["Vary"] == seen["Vary"] == "Agent-Grant, Agent-Key"
+    assert public["Vary"] == seen["Vary"] == "Agent-Grant, Agent-Key, Authorization"
 
 
 def test_a_bad_signature_is_not_answered_with_the_public_manifest():
