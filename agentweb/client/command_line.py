@@ -9,7 +9,8 @@
     receipts URL             the agent's receipts at a site, verified
 
 Ends with 0 when it was done, with 1 when the site or the client refused (the error is printed, with ``--json`` as
-``{"error": {...}}``), with 2 for a command that is written wrong.
+``{"error": {...}}``), with 2 for a command that is written wrong, with 3 when a person has to approve the call first:
+``approve_url`` in the error is where, and the same command passes afterwards.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from typing import Any, Final, TextIO
 
 from agentweb.client.agent import AgentClient
 from agentweb.client.keystore import KeyStore
-from agentweb.wire.errors import AgentError
+from agentweb.wire.errors import AgentError, Code
 from agentweb.wire.strict_json import Json, dumps, loads
 
 OK: Final = 0
 REFUSED: Final = 1
 MISUSED: Final = 2
+WAITING: Final = 3
 DEFAULT_STORE: Final = "agent-keys.json"
 
 
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             document, lines = options.run(agent, options)
     except AgentError as error:
         _print_error(error, as_json=options.json)
-        return REFUSED
+        return WAITING if error.code == Code.NEEDS_HUMAN else REFUSED
     except (OSError, UnicodeError) as error:
         # The agent's own files, or a standard input that is no text.
         _say(f"{parser.prog}: {error}", sys.stderr)

@@ -1,4 +1,4 @@
-"""What the processes of the approval races do; see tests/support/races.py. Its action exists in those processes only."""
+"""What the processes of the approval races do; see tests/support/races.py. The action exists in them only."""
 
 from __future__ import annotations
 

@@ -99,6 +99,22 @@ def test_what_the_site_answers_is_printed_and_ends_with_1(run: Run, site: Site) 
     assert (body["code"], body["field"], body["left"]) == ("out_of_stock", "n", 3)
 
 
+def test_a_call_that_a_person_has_to_approve_first_ends_with_3_and_says_where(run: Run, site: Site) -> None:
+    site.action("add", scope="cart:write")
+    run("add-grant", header(run("key").stdout.strip(), site))
+    page = f"{site.url}/agent-access/approvals/ap_0123456789abcdefghijkl"
+    asked = error(
+        428, "needs_human", retry_after=5, approve_url=page, cost={"amount": "7.00", "currency": "EUR"}
+    )
+    site.script("/api/add", asked, asked)
+    plain = run("call", site.url, "add")
+    assert (plain.returncode, plain.stdout) == (3, "")
+    assert f"  approve_url: {page}" in plain.stderr.splitlines()
+    told = run("call", site.url, "add", "--json")
+    assert (told.returncode, json.loads(told.stdout)["error"]["approve_url"]) == (3, page)
+    assert run("call", site.url, "add").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

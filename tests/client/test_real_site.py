@@ -9,12 +9,15 @@ from typing import Any
 
 import httpx
 import pytest
+from django.contrib.auth.models import User
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 
-from agentweb.access import grants, site_keys
+from agentweb import action
+from agentweb.access import approvals, grants, site_keys
 from agentweb.agent_actions import published
+from agentweb.catalog.registry import registry
 from agentweb.client.agent import AgentClient
 from agentweb.client.errors import SiteError
 from agentweb.client.keystore import KeyStore
@@ -126,6 +129,27 @@ def test_error_of_the_action_comes_back_whole_and_settles(agent: AgentClient) ->
     assert (error.code, error.status, error.field, error.extra["left"]) == ("out_of_stock", 409, "text", 3)
     assert error.request_id is not None
     assert agent.pending() == []
+
+
+def test_call_that_a_person_has_to_approve(agent: AgentClient) -> None:
+    ann = User.objects.create_user("ann")
+    issue(agent, "notes:*", user=ann)
+    with registry.only():
+        action(
+            "publish", effect="send", scope="notes:write", description="Publish.", input={}, confirm="person"
+        )(lambda inp, ctx: {"published": inp["text"]})
+        for _ in range(2):
+            error = refusal(agent, "publish", {"text": "x"})
+            assert isinstance(error, SiteError)
+            assert (error.code, error.status, error.retry_after) == ("needs_human", 428, 5)
+            assert error.extra["approve_url"] == f"{ORIGIN}/agent-access/approvals/{error.extra['approval']}"
+            assert agent.pending() == []
+        approvals.approve(error.extra["approval"], by=ann)
+        assert agent.call_action(ORIGIN, "publish", {"text": "x"}).value == {"published": "x"}
+        denied = refusal(agent, "publish", {"text": "y"}).extra["approval"]
+        approvals.deny(denied, by=ann)
+        assert refusal(agent, "publish", {"text": "y"}).code == "approval_denied"
+    published.forget()
 
 
 def test_crash_of_the_action_leaves_the_intent_open(agent: AgentClient) -> None:

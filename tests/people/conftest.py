@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,7 +30,7 @@ def ran() -> list[Any]:
 
 
 @pytest.fixture
-def site(catalog: None, ran: list[Any]) -> Iterator[None]:
+def site(catalog: None, ran: list[Any]) -> None:
     @action(
         effect="send",
         scope="mail:send",
@@ -42,8 +42,6 @@ def site(catalog: None, ran: list[Any]) -> Iterator[None]:
     def send_letter(inp: Any, ctx: Any) -> Any:
         ran.append(inp)
         return {"sent": True}
-
-    yield
 
 
 @pytest.fixture
