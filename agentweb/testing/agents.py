@@ -1,76 +1,26 @@
-"""For the tests of a site: an agent that signs, against Django's test client.
-
-::
-
-    agent = TestAgent(scopes=["cart:write"])  # its key, and a grant issued by the site
-    answer = agent.post("/agent/add_to_cart", {"product_id": "tea-1", "quantity": 2})
-    assert answer.json()["lines"] == 1
-
-``TestAgent`` needs a database, and a site that knows its ``AGENTWEB["ORIGIN"]``.
-``clock`` moves the time; ``registry.only`` narrows the catalog for a block.
-"""
+"""An agent for tests: it signs its requests, or shows a session's token, against Django's test client."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Final, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Self, cast
 
-from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpResponse
 from django.test import Client
 
-from agentweb import conf
-from agentweb.access import grants, site_keys
-from agentweb.catalog.registry import registry
-from agentweb.wire import clock as wire_clock
-from agentweb.wire.errors import MoneyError
-from agentweb.wire.grants import Mandate, encode_chain
+from agentweb.access import grants, sessions, site_keys
+from agentweb.access.models import Session
+from agentweb.testing.grants import GrantChain, chain_of, public_key_of, read_mandate
+from agentweb.testing.grants import grant as issued_grant
+from agentweb.testing.origins import origin_of, site_of
+from agentweb.wire.clock import now
+from agentweb.wire.grants import Mandate, attenuate
 from agentweb.wire.http_signature import authority_of, sign_request
-from agentweb.wire.money import parse_amount
 from agentweb.wire.signing import SigningKey
 from agentweb.wire.strict_json import dumps
 
-__all__ = ["Clock", "TestAgent", "clock", "mandate", "registry"]
-
 _GRANT_OPTIONS: Final = ("delegate", "note", "one_time")
-
-
-def mandate(text: str) -> Mandate:
-    """``"USD:50.00/200.00"``: currency, most for one charge, most in all. ValueError for any other text."""
-    currency, _, limits = text.partition(":")
-    per_tx, _, total = limits.partition("/")
-    try:
-        return Mandate(
-            currency=currency, per_tx=parse_amount(per_tx, currency), total=parse_amount(total, currency)
-        )
-    except MoneyError as error:
-        raise ValueError(
-            f"A mandate is written like USD:50.00/200.00, not {text!r}: {error.message}"
-        ) from None
-
-
-class Clock:
-    """A time of day that stands still until it is moved. Unix seconds."""
-
-    def __init__(self, start: float) -> None:
-        self.now = start
-
-    def __call__(self) -> float:
-        return self.now
-
-    def forward(self, seconds: float) -> None:
-        self.now += seconds
-
-
-@contextmanager
-def clock(start: float | None = None) -> Iterator[Clock]:
-    """A ``Clock`` in place of the real one, starting now unless told otherwise."""
-    moving = Clock(wire_clock.now() if start is None else start)
-    with wire_clock.clock(moving):
-        yield moving
 
 
 class TestAgent:
@@ -100,41 +50,121 @@ class TestAgent:
     ) -> None:
         _check_arguments(scopes, spending, mandate, user, key, grant)
         self.key = key or SigningKey.generate()
-        self.origin = _default_origin() if origin is None else origin.rstrip("/")
-        site = authority_of(self.origin)
+        self.origin = origin_of(origin)
+        authority_of(self.origin)  # an origin that is none is told here, not at the first request
         self.client = client or Client()
+        self.grant: GrantChain | None = None
         self.grant_header = ""
+        self.session: Session | None = None
+        self.token = ""
         if scopes:
-            site_keys.ensure_active_key()
-            chain = grants.issue(
-                subject=self.key.public,
-                scopes=list(scopes),
-                expires_in=expires_in,
-                mandate=_read_mandate(spending if mandate is None else mandate),
-                user=user,
-                site=site,
-                **grant,
+            self.act_under(
+                issued_grant(
+                    self,
+                    scopes,
+                    spending=read_mandate(spending if mandate is None else mandate),
+                    user=user,
+                    expires_in=expires_in,
+                    origin=self.origin,
+                    **grant,
+                )
             )
-            self.grant_header = encode_chain([member.document for member in chain])
+
+    @classmethod
+    def with_session(
+        cls,
+        *,
+        scopes: Sequence[str],
+        spending: str | Mandate | None = None,
+        user: Any = None,
+        expires_in: int = 3_600,
+        one_time: bool = False,
+        client_name: str = "",
+        note: str = "",
+        origin: str | None = None,
+        client: Client | None = None,
+    ) -> Self:
+        """An agent that signs nothing and shows the token of a session, which begins here.
+
+        ``session`` is the session, ``token`` its token. Raises InputError for a session that the site would not begin.
+        """
+        agent = cls(origin=origin, client=client)
+        site_keys.ensure_active_key()
+        agent.session, agent.token = sessions.create(
+            user=user,
+            scopes=list(scopes),
+            expires_in=expires_in,
+            site=site_of(agent.origin),
+            mandate=read_mandate(spending),
+            one_time=one_time,
+            client_name=client_name,
+            note=note,
+        )
+        return agent
+
+    def act_under(self, given: GrantChain) -> None:
+        """Send this grant from now on: one of ``grant``, of a ``PersonKey``, or one that was handed on."""
+        self.grant, self.grant_header = given, given.header
+
+    def delegate_to(
+        self,
+        other: TestAgent | SigningKey | str,
+        *,
+        scopes: Sequence[str] | None = None,
+        spending: str | Mandate | None = None,
+        expires_in: int | None = None,
+        one_time: bool = False,
+        delegate: int = 0,
+        note: str = "",
+    ) -> GrantChain:
+        """Hand a narrower grant on, which ``other`` acts under from now on when it is a TestAgent.
+
+        Scopes and end that are left out are those of the own grant; a mandate is only handed on when it is named.
+        Raises ``grant_invalid`` for more than the own grant gives, RuntimeError without one, and ValueError for a
+        grant that would be malformed.
+        """
+        if self.grant is None:
+            raise RuntimeError("This agent has no grant to hand on: give it scopes, and delegate=1.")
+        begins = int(now())
+        handed = chain_of(
+            attenuate(
+                self.grant.documents,
+                self.key,
+                subject=public_key_of(other),
+                scopes=scopes,
+                mandate=read_mandate(spending),
+                one_time=one_time,
+                delegate=delegate,
+                not_before=None if expires_in is None else begins,
+                expires=None if expires_in is None else begins + expires_in,
+                note=note,
+                max_life=grants.max_life(),
+            )
+        )
+        if isinstance(other, TestAgent):
+            other.act_under(handed)
+        return handed
 
     def signed_headers(
         self, method: str, target: str, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """All headers of a freshly signed request."""
+        """All headers of a freshly signed request; those of a session are its token instead of a signature."""
         sent = dict(headers or {})
+        if body:
+            sent.setdefault("Content-Type", "application/json")
+        if self.token:
+            return {"Authorization": f"Bearer {self.token}", **sent}
         if self.grant_header:
             sent.setdefault("Agent-Grant", self.grant_header)
         else:
             sent.setdefault("Agent-Key", self.key.public)
-        if body:
-            sent.setdefault("Content-Type", "application/json")
         signature = sign_request(
             method=method,
             url=self.origin + target,
             body=body,
             key=self.key,
             headers={name.lower(): value for name, value in sent.items()},
-            created=int(wire_clock.now()),
+            created=int(now()),
         )
         return {**sent, **signature}
 
@@ -196,23 +226,3 @@ def _check_arguments(
         raise TypeError(
             f"{', '.join(idle)} would be part of a grant, and a grant has scopes: give scopes too."
         )
-
-
-def _read_mandate(given: object) -> Mandate | None:
-    if given is None or isinstance(given, Mandate):
-        return given
-    if isinstance(given, str):
-        return mandate(given)
-    raise TypeError(f'A mandate is a text like "USD:50.00/200.00" or a Mandate, not {type(given).__name__}.')
-
-
-def _default_origin() -> str:
-    configured = conf.get("ORIGIN")
-    if configured:
-        return str(configured).rstrip("/")
-    if settings.DEBUG:
-        return "http://testserver"
-    raise ImproperlyConfigured(
-        'AGENTWEB["ORIGIN"] is not set, so the site refuses every signed request outside DEBUG. Set it in the '
-        'settings, or for the test: @override_settings(AGENTWEB={"ORIGIN": "https://testserver"}).'
-    )
