@@ -30,8 +30,9 @@ class Action:
 
     ``input_schema`` and ``output_schema`` are published as they are; ``input`` and ``output`` are their compiled
     forms, and ``to_python(value, ctx)`` turns a prepared input (``input.prepare(value)``) into what the handler
-    takes. ``example`` is a valid input when ``has_example``. ``confirm`` is ``"person"`` when a person has to
-    approve each call. ``rate`` is (calls a second, burst). ``handler`` may be async.
+    takes; ``represent(result, ctx)``, if there is one, turns what the handler returns into the answer. ``example``
+    is a valid input when ``has_example``. ``confirm`` is ``"person"`` when a person has to approve each call.
+    ``rate`` is (calls a second, burst). ``handler`` may be async.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Action:
     rate: tuple[float, int] | None
     handler: Handler
     to_python: Callable[[Json, Any], Any]
+    represent: Callable[[Any, Any], Any] | None = None
 
     @property
     def where(self) -> str:

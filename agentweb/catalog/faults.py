@@ -34,7 +34,9 @@ class FaultId(StrEnum):
     VISIBLE = "agentweb.E027"
     CONTRADICTION = "agentweb.E028"
     WORDING = "agentweb.E029"
+    SEVERAL_INPUTS = "agentweb.E025"
     CONFIRM = "agentweb.E037"
+    SERIALIZER = "agentweb.E038"
     FORM = "agentweb.E039"
     VIEW = "agentweb.E050"
     VIEW_INPUT = "agentweb.E051"
@@ -65,7 +67,9 @@ DANGEROUS: Final = frozenset(
         FaultId.PATH_PARAMETER,
         FaultId.COST,
         FaultId.HANDLER,
+        FaultId.SEVERAL_INPUTS,
         FaultId.CONFIRM,
+        FaultId.SERIALIZER,
         FaultId.VIEW,
         FaultId.FORM,
         FaultId.DUPLICATE_FLOW,

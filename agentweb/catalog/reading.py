@@ -34,7 +34,15 @@ from agentweb.catalog.effects import (
 from agentweb.catalog.faults import Fault, FaultId
 from agentweb.catalog.forms import FORM_HINT, form_source
 from agentweb.catalog.schema_shapes import is_flat, is_object, is_scalar, nested_members, required_member
-from agentweb.catalog.schema_sources import Source, SourceError, input_source, output_schema
+from agentweb.catalog.schema_sources import (
+    Output,
+    Source,
+    SourceError,
+    input_source,
+    is_serializer,
+    output_source,
+    serializer_source,
+)
 from agentweb.catalog.type_members import is_float
 from agentweb.wire.schema import NO_EXAMPLE, CompiledSchema, SchemaError, compile_schema
 from agentweb.wire.scopes import check_scope
@@ -42,6 +50,12 @@ from agentweb.wire.strict_json import check_value
 
 PERSON: Final = "person"
 """The value of ``confirm``."""
+
+SERIALIZER_HINT: Final = (
+    "Give a Serializer class, or an instance with many=True or partial=True. It is looked at without a request: where "
+    "it needs one, write self.context.get('request'). A file is left out with read_only; a field of the site's own "
+    "says what it takes with drf-spectacular's @extend_schema_field."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +109,7 @@ class _Reader:
         compiled = self.compiled(schema, "input")
         if compiled is None:
             schema = None
-        output, compiled_output = self.output()
+        output = self.output()
         method = self.method(effect, schema)
         path = self.path(name)
         if schema is not None:
@@ -109,13 +123,13 @@ class _Reader:
             "scope": self.scope(effect),
             "input_schema": schema,
             "input": compiled,
-            "output_schema": output,
-            "output": compiled_output,
+            "output_schema": output.schema,
+            "output": self.compiled(output.schema, "output"),
             "example": example,
             "has_example": has_example,
             "method": method,
             "path": path,
-            "cost": self.cost(effect, schema, source.hint if source is not None else None),
+            "cost": self.cost(effect, schema, source),
             "consequential": self.consequential(effect),
             "idempotent": self.idempotent(effect, method),
             "confirm": self.confirm(effect),
@@ -125,6 +139,7 @@ class _Reader:
             "rate": self.rate(),
             "handler": self.handler,
             "to_python": source.to_python if source is not None else None,
+            "represent": output.represent,
         }
 
     def check_handler(self) -> None:
@@ -170,6 +185,15 @@ class _Reader:
             return None
 
     def input(self) -> Source | None:
+        given = [word for word in ("input", "serializer", "form") if getattr(self.written, word) is not None]
+        if len(given) > 1:
+            self.note(
+                FaultId.SEVERAL_INPUTS,
+                f"The action has {' and '.join(f'{word}=' for word in given)}; its input is described once.",
+                "Keep one of input, serializer and form.",
+            )
+        if self.written.serializer is not None:
+            return self.serializer()
         if self.written.form is not None:
             return self.form()
         try:
@@ -194,6 +218,13 @@ class _Reader:
             )
         return source
 
+    def serializer(self) -> Source | None:
+        try:
+            return serializer_source(self.written.serializer)
+        except SourceError as error:
+            self.note(FaultId.SERIALIZER, f"The serializer cannot be the input: {error}.", SERIALIZER_HINT)
+            return None
+
     def form(self) -> Source | None:
         try:
             return form_source(self.written.form)
@@ -201,20 +232,23 @@ class _Reader:
             self.note(FaultId.FORM, f"The form cannot be the input: {error}.", FORM_HINT)
             return None
 
-    def output(self) -> tuple[dict[str, Any] | None, CompiledSchema | None]:
+    def output(self) -> Output:
         try:
-            schema = output_schema(self.handler, self.written.output)
+            return output_source(self.handler, self.written.output)
         except SourceError as error:
+            if is_serializer(self.written.output):
+                self.note(
+                    FaultId.SERIALIZER, f"The serializer cannot be the output: {error}.", SERIALIZER_HINT
+                )
+                return Output(None)
             self.note(
                 FaultId.INPUT_TYPE,
                 f"No output schema can be derived: {error}.",
                 "Use a dataclass or TypedDict of plain types, or write the schema as a dict: output={...}.",
             )
-            return None, None
         except ValueError as error:
             self.note_schema("output", str(error))
-            return None, None
-        return schema, self.compiled(schema, "output")
+        return Output(None)
 
     def compiled(self, schema: dict[str, Any] | None, which: str) -> CompiledSchema | None:
         if schema is None:
@@ -344,7 +378,9 @@ class _Reader:
             self.note(FaultId.SCOPE, f"{scope!r} is not a scope.", hint)
             return None
 
-    def cost(self, effect: Effect | None, schema: dict[str, Any] | None, hint: Any) -> Cost | None:
+    def cost(
+        self, effect: Effect | None, schema: dict[str, Any] | None, source: Source | None
+    ) -> Cost | None:
         cost = self.written.cost
         if cost is None:
             if effect is Effect.SPEND:
@@ -360,19 +396,20 @@ class _Reader:
                 f"The action declares a cost and has effect {effect}.",
                 "Only an action with effect spend can charge: set effect='spend' or leave cost out.",
             )
-        if schema is None:
+        if schema is None or source is None:
             return None
         try:
             found = read_cost(cost, schema)
         except CostError as error:
             self.note(FaultId.COST, f"The cost does not hold: {error}.", COST_HINT)
             return None
-        if found.field is not None and is_float(hint, found.field_path):
+        path = found.field_path
+        if found.field is not None and (is_float(source.hint, path) or path in source.floats):
             self.note(
                 FaultId.COST,
                 f"The cost does not hold: the handler gets the input {found.field!r} as a float, which has no "
                 "exact cents and cannot be charged.",
-                "Write its type as Decimal; agents send the same number.",
+                "Write its type as Decimal, or as a DecimalField; agents send the same number.",
             )
         return found
 

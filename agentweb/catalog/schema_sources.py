@@ -1,7 +1,8 @@
-"""Where an action's schemas come from: a dict that the author wrote, or types.
+"""Where an action's schemas come from: a dict that the author wrote, types, or a serializer.
 
 A hand-written schema stays as it is and the handler gets plain JSON values. A schema derived from types is
-closed, and ``to_python(value, ctx)`` turns an input that it accepts into the typed value.
+closed, and ``to_python(value, ctx)`` turns an input that it accepts into the typed value. Of serializers
+``agentweb.catalog.drf`` knows; it is imported where one is declared, and Django REST framework with it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import sys
 import typing
 from collections import abc
 from collections.abc import Callable, Mapping
@@ -18,7 +20,19 @@ from typing import Any, Final
 from agentweb.catalog.type_schemas import SourceError, derive, is_record
 from agentweb.wire.strict_json import Json, check_value
 
-__all__ = ["EMPTY_INPUT", "Source", "SourceError", "as_it_is", "input_source", "output_schema", "schema_of"]
+__all__ = [
+    "EMPTY_INPUT",
+    "Output",
+    "Source",
+    "SourceError",
+    "as_it_is",
+    "input_source",
+    "is_serializer",
+    "output_schema",
+    "output_source",
+    "schema_of",
+    "serializer_source",
+]
 
 EMPTY_INPUT: Final[dict[str, Any]] = {"type": "object", "properties": {}, "additionalProperties": False}
 """The schema of an action that says nothing about its input."""
@@ -31,13 +45,50 @@ class Source:
     """A schema, and what makes the handler's value of a prepared input that the schema accepts.
 
     ``unsaid`` is the name of a first parameter of which nothing says what it is; it may be an oversight.
-    ``hint`` is the type that the schema was derived from, None for a hand-written one.
+    ``hint`` is the type that the schema was derived from, None for a hand-written one. ``floats`` are paths of
+    members that become floats, where no hint says so.
     """
 
     schema: dict[str, Any]
     to_python: Callable[[Json, Any], Any]
     unsaid: str | None = None
     hint: Any = None
+    floats: frozenset[tuple[str, ...]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A schema of what is answered, or None; ``represent(result, ctx)`` makes it of what the handler returns."""
+
+    schema: dict[str, Any] | None
+    represent: Callable[[Any, Any], Any] | None = None
+
+
+def serializer_source(given: Any) -> Source:
+    """The source of a serializer of Django REST framework. Raises SourceError for what is none."""
+    if not is_serializer(given):
+        raise SourceError(f"{given!r} is not a serializer of Django REST framework")
+    from agentweb.catalog.drf import serializers  # noqa: PLC0415
+
+    return serializers.serializer_source(given)
+
+
+def is_serializer(given: Any) -> bool:
+    """Whether this is a serializer class or instance. Nothing is imported for the question."""
+    known = sys.modules.get("rest_framework.serializers")
+    if known is None:
+        return False
+    base: type = known.BaseSerializer
+    return issubclass(given, base) if isinstance(given, type) else isinstance(given, base)
+
+
+def output_source(handler: Callable[..., Any], given: Any) -> Output:
+    """The output as ``output_schema`` finds it, or of a serializer. Raises SourceError or ValueError."""
+    if not is_serializer(given):
+        return Output(output_schema(handler, given))
+    from agentweb.catalog.drf import serializers  # noqa: PLC0415
+
+    return serializers.serializer_output(given)
 
 
 def input_source(handler: Callable[..., Any], given: Any) -> Source:

@@ -1,13 +1,14 @@
-"""Django's ``ValidationError`` as problems (AGENT_ACTIONS section 7): of a form, of a model, of a handler."""
+"""Validation errors as problems (AGENT_ACTIONS section 7): Django's, of a form, a model or a handler; and DRF's."""
 
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any, Final
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 
-from agentweb.wire.errors import InputError
+from agentweb.wire.errors import AgentError, InputError
 from agentweb.wire.schema.problems import make_problem, settle
 
 _CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -18,6 +19,19 @@ def input_error(error: ValidationError) -> InputError:
     problems, is_cut = settle(_problems(error))
     extra: dict[str, Any] = {"truncated": True} if is_cut else {}
     return InputError(problems, **extra)
+
+
+def drf_refusal(error: Exception) -> AgentError | None:
+    """What the caller learns of an exception of Django REST framework; None for others, and for 5xx.
+
+    DRF is not imported for the question: where it is not, nothing can have raised it.
+    """
+    exceptions = sys.modules.get("rest_framework.exceptions")
+    if exceptions is None or not isinstance(error, exceptions.APIException):
+        return None
+    from agentweb.catalog.drf.refusals import refusal_of  # noqa: PLC0415
+
+    return refusal_of(error)
 
 
 def _problems(error: ValidationError) -> list[dict[str, Any]]:

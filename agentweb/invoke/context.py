@@ -25,10 +25,11 @@ class Context:
 
     ``caller`` says who acts (``caller.subject`` is stable and unique), ``user`` for which person (AnonymousUser
     when there is none). ``request`` is the HTTP request, or None for a call from a shell or a task. ``form`` is the
-    valid form of an action that has one.
+    valid form of an action that has one, ``serializer`` the valid serializer.
     """
 
     form: Any = None
+    serializer: Any = None
 
     def __init__(
         self,

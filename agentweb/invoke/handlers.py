@@ -51,7 +51,8 @@ def run(call: Call, value: Json, *, till: Till | None, consent: Callable[[], Non
         inp = action.to_python(action.input.prepare(value), context)
         if consent is not None:
             consent()
-        return handler(inp, context)
+        result = handler(inp, context)
+        return result if action.represent is None else action.represent(result, context)
     except Exception as error:
         refusal = refusals.refusal_of(error)
         if refusal is None or refusal.status >= 500:
