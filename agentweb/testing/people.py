@@ -36,7 +36,7 @@ class PersonKey:
         note: str = "",
         origin: str | None = None,
     ) -> GrantChain:
-        """A grant that the person signs; the site learns of it when it is used. ValueError for one that is malformed."""
+        """A grant that the person signs; the site learns of it when it is used. ValueError for a malformed one."""
         begins = int(now())
         return chain_of(
             [
