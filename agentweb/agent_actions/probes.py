@@ -12,7 +12,7 @@ from agentweb.catalog.actions import Action
 from agentweb.catalog.effects import Effect
 from agentweb.catalog.registry import registry
 from agentweb.client.manifest import read_manifest
-from agentweb.http.probes import Answer, Examined, Level, Look, Probe, Problem
+from agentweb.http.probes import WITH_ANSWERS, Answer, Examined, Level, Look, Probe, Problem
 from agentweb.wire.errors import ClientError, RequestError
 from agentweb.wire.strict_json import dumps, loads
 
@@ -75,7 +75,11 @@ def actions_answer(site: Examined) -> Iterator[Problem]:
 
 def reads_work(site: Examined) -> Iterator[Problem]:
     for action, answer in _called(site):
-        if answer.status >= 500:
+        if not answer.is_ours:
+            yield Problem(
+                f"{action.name}, called with its example, gets {answer.status} by another view.", _CLASH
+            )
+        elif answer.status >= 500:
             said = f": {answer.log[0]}" if answer.log else ""
             yield Problem(
                 f"{action.name}, called with its example, answers {answer.status}{said}",
@@ -85,7 +89,7 @@ def reads_work(site: Examined) -> Iterator[Problem]:
 
 def examples_are_accepted(site: Examined) -> Iterator[Problem]:
     for action, answer in _called(site):
-        if answer.status not in {400, 422}:
+        if not answer.is_ours or answer.status not in {400, 422}:
             continue
         error = _body(answer).get("error", {})
         listed = error.get("problems") or [{}]
@@ -98,7 +102,7 @@ def examples_are_accepted(site: Examined) -> Iterator[Problem]:
 
 def results_fit(site: Examined) -> Iterator[Problem]:
     for action, answer in _called(site):
-        if action.output is None or answer.status != 200:
+        if action.output is None or answer.status != 200 or not answer.is_ours:
             continue
         problems = action.output.problems(loads(answer.body, max_bytes=_LARGEST))[0]
         if problems:
@@ -179,7 +183,7 @@ def _body(answer: Answer) -> dict[str, Any]:
 
 
 def _probe(number: str, healthy: str, look: Look, level: Level = Level.ERROR) -> Probe:
-    return Probe(number, level, healthy, look, needs_tables=True)
+    return Probe(number, level, healthy, look, after=WITH_ANSWERS)
 
 
 PROBES: Final = (

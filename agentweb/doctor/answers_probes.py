@@ -10,7 +10,7 @@ from agentweb import rooms
 from agentweb.doctor import links
 from agentweb.http.documents import PublicDocument
 from agentweb.http.doors import all_doors
-from agentweb.http.probes import Answer, Examined, Level, Look, Probe, Problem
+from agentweb.http.probes import WITH_ANSWERS, Answer, Examined, Level, Look, Probe, Problem
 from agentweb.wire.strict_json import loads
 
 _LOG: Final = "See the log of agentweb.http for the request, and the traceback there."
@@ -33,9 +33,7 @@ def doors_answer(site: Examined) -> Iterator[Problem]:
     """A door may ask for a grant; it may not be missing, broken, or somebody else's."""
     for path in _doors(site):
         answer = site.ask("GET", path)
-        if answer.is_redirect:
-            continue
-        if answer.status == 404 or answer.status >= 500 or not answer.is_ours:
+        if _is_dead(answer) and not answer.is_redirect:
             yield Problem(f"{path} is advertised and answers {answer.status}{_said(answer)}.", _cure(answer))
 
 
@@ -89,7 +87,7 @@ def headers_are_ours(site: Examined) -> Iterator[Problem]:
     public = {document.path_at(site.place) for document in rooms.documents()}
     for path in _advertised(site):
         answer = site.ask("GET", path, {"Origin": _PAGE})
-        if answer.is_redirect or answer.status == 404:
+        if _is_dead(answer):
             continue
         wrong = list(_wrong_headers(answer, is_document=path in public and answer.status == 200))
         if wrong:
@@ -137,6 +135,8 @@ def preflights_work(site: Examined) -> Iterator[Problem]:
         "Access-Control-Request-Headers": "agent-grant,signature",
     }
     for path in _advertised(site):
+        if _is_dead(site.ask("GET", path)):
+            continue
         answer = site.ask("OPTIONS", path, asked)
         allowed = answer.headers.get("access-control-allow-headers", "").lower()
         opened = answer.headers.get("access-control-allow-origin")
@@ -172,7 +172,9 @@ def no_cookies(site: Examined) -> Iterator[Problem]:
 
 def wrong_methods_are_refused(site: Examined) -> Iterator[Problem]:
     """By POST, which also shows whether CSRF protection stands in the way of signed calls."""
-    for path, _document, _answer in _documents(site):
+    for path, _document, there in _documents(site):
+        if there.status != 200:
+            continue
         answer = site.ask("POST", path, body=b"{}")
         if answer.status != 405 or error_code(answer) != "method_not_allowed":
             yield Problem(
@@ -211,8 +213,8 @@ def error_code(answer: Answer) -> str | None:
 
 def _wrong_headers(answer: Answer, *, is_document: bool) -> Iterator[str]:
     headers = answer.headers
-    if not answer.is_ours:
-        yield "X-Request-Id is missing"
+    if not headers.get("x-request-id", "").startswith("rq_"):
+        yield f"X-Request-Id is {headers.get('x-request-id', 'missing')} and not the one of agentweb's log"
     if headers.get("access-control-allow-origin") != "*":
         yield f"Access-Control-Allow-Origin is {headers.get('access-control-allow-origin', 'missing')} and not *"
     if "access-control-allow-credentials" in headers:
@@ -225,6 +227,11 @@ def _wrong_headers(answer: Answer, *, is_document: bool) -> Iterator[str]:
     vary = {name.strip().lower() for name in headers.get("vary", "").split(",")}
     if is_document and not {"agent-grant", "agent-key"} <= vary:
         yield "Vary does not name Agent-Grant and Agent-Key"
+
+
+def _is_dead(answer: Answer) -> bool:
+    """Whether nothing of ours is there; D050, D051 or D052 says so."""
+    return answer.is_redirect or answer.status in {404, 410} or answer.status >= 500 or not answer.is_ours
 
 
 def _documents(site: Examined) -> Iterator[tuple[str, PublicDocument, Answer]]:
@@ -262,7 +269,7 @@ def _cure(answer: Answer) -> str:
 
 
 def _probe(number: str, healthy: str, look: Look, level: Level = Level.ERROR) -> Probe:
-    return Probe(number, level, healthy, look, needs_tables=True)
+    return Probe(number, level, healthy, look, after=WITH_ANSWERS)
 
 
 PROBES: Final = (

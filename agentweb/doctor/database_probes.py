@@ -15,7 +15,7 @@ from agentweb import conf
 from agentweb.access.checks import check_durability, check_transaction_mode
 from agentweb.access.models import Bucket, Nonce, Revocation
 from agentweb.access.rows import database
-from agentweb.http.probes import Examined, Level, Look, Probe, Problem
+from agentweb.http.probes import WITH_TABLES, Examined, Level, Look, Probe, Problem
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.wire.clock import now_datetime
 
@@ -135,12 +135,14 @@ def _is_sqlite_file() -> bool:
 
 
 def _production(number: str, healthy: str, look: Look, *, asks: bool = False) -> Probe:
-    return Probe(number, Level.WARNING, healthy, look, needs_tables=asks, is_for_production=True)
+    return Probe(
+        number, Level.WARNING, healthy, look, after=WITH_TABLES if asks else (), is_for_production=True
+    )
 
 
 PROBES: Final = (
     Probe("D020", Level.ERROR, "The database answers.", unreachable),
-    Probe("D021", Level.ERROR, "All migrations of agentweb are applied.", not_migrated, needs_tables=True),
+    Probe("D021", Level.ERROR, "All migrations of agentweb are applied.", not_migrated, after=("D020",)),
     _production("D022", "SQLite begins transactions with IMMEDIATE.", reads_before_writes),
     _production("D023", "SQLite's journal is WAL.", no_wal, asks=True),
     _production(

@@ -16,8 +16,6 @@ from agentweb.http.probes import Answer, Level, Probe, Problem
 from agentweb.wire.http_signature import authority_of
 
 RUNS: Final = "D001"
-TABLES: Final = ("D020", "D021")
-"""The probes that say whether the tables are there; others that need them wait for their verdict."""
 UNDER_DEBUG: Final = "http://127.0.0.1:8000"
 """The origin of a site that has set none, as its owner sees it on runserver."""
 
@@ -64,18 +62,21 @@ class Examination:
 def examine(probes: Iterable[Probe]) -> Iterator[Finding]:
     """The findings, in the order of the probes, each as soon as it is known.
 
-    A probe that has nothing to look at here leaves none; one that breaks is a finding of its own (D001).
+    A probe that has nothing to look at here leaves none, nor does one that comes after one that found something; one
+    that breaks is a finding of its own (D001).
     """
     site = Examination()
-    has_tables, broke = True, False
+    broke = False
+    unsound: set[str] = set()
     for probe in probes:
-        if probe.needs_tables and not has_tables:
+        if unsound.intersection(probe.after):
             continue
         try:
             problems = probe.look(site)
             problems = None if problems is None else list(problems)
         except Exception as error:
             broke = True
+            unsound.add(probe.id)
             yield Finding(
                 Level.ERROR,
                 RUNS,
@@ -83,8 +84,8 @@ def examine(probes: Iterable[Probe]) -> Iterator[Finding]:
                 "Put right what the error names; what the probe would have seen is not known until then.",
             )
             continue
-        if probe.id in TABLES and problems:
-            has_tables = False
+        if problems:
+            unsound.add(probe.id)
         if problems is not None:
             yield from _findings(probe, problems)
     if not broke:

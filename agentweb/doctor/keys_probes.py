@@ -14,7 +14,7 @@ from agentweb.access import site_keys
 from agentweb.access.models import SiteKey
 from agentweb.access.rows import database
 from agentweb.access.sealing import unseal
-from agentweb.http.probes import Examined, Level, Probe, Problem
+from agentweb.http.probes import WITH_TABLES, Examined, Level, Probe, Problem
 from agentweb.invoke.models import AuditEntry
 from agentweb.wire.clock import now_datetime
 
@@ -123,7 +123,7 @@ PROBES: Final = (
         Level.ERROR,
         "The site has a key to sign with.",
         no_key,
-        needs_tables=True,
+        after=WITH_TABLES,
         is_for_production=True,  # under DEBUG one is made at first use
     ),
     Probe(
@@ -131,22 +131,22 @@ PROBES: Final = (
         Level.ERROR,
         "Every signing key opens with SECRET_KEY or a fallback.",
         sealed_keys,
-        needs_tables=True,
+        after=WITH_TABLES,
     ),
-    Probe("D032", Level.WARNING, "No key waits for a reseal.", sealed_under_a_former_key, needs_tables=True),
+    Probe("D032", Level.WARNING, "No key waits for a reseal.", sealed_under_a_former_key, after=WITH_TABLES),
     Probe(
         "D033",
         Level.WARNING,
         f"The signing key is younger than {OLDEST_KEY.days} days.",
         old_key,
-        needs_tables=True,
+        after=WITH_TABLES,
     ),
-    Probe("D034", Level.ERROR, "The clock is plausible.", impossible_clock, needs_tables=True),
+    Probe("D034", Level.ERROR, "The clock is plausible.", impossible_clock, after=WITH_TABLES),
     Probe(
         "D035",
         Level.WARNING,
         "The database's clock agrees with this one.",
         other_clock_in_the_database,
-        needs_tables=True,
+        after=WITH_TABLES,
     ),
 )

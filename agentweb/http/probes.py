@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from agentweb.http.documents import Place
+from agentweb.http.headers import EXPOSED
+
+WITH_TABLES: Final = ("D020", "D021")
+"""``after`` of a probe that asks the database: it answers, and is migrated."""
+WITH_ANSWERS: Final = (*WITH_TABLES, "D013")
+"""``after`` of a probe that asks the site: it lets in who calls it by its own name."""
 
 
 class Level(StrEnum):
@@ -47,8 +53,11 @@ class Answer:
 
     @property
     def is_ours(self) -> bool:
-        """Whether a view of agentweb answered, and not the site's own or a middleware."""
-        return self.headers.get("x-request-id", "").startswith("rq_")
+        """Whether a view of agentweb answered, and not the site's own or a middleware.
+
+        Told by a header that is all ours; others give answers an X-Request-Id too.
+        """
+        return self.headers.get("access-control-expose-headers") == EXPOSED
 
     @property
     def is_redirect(self) -> bool:
@@ -80,7 +89,7 @@ Look = Callable[[Examined], Iterable[Problem] | None]
 class Probe:
     """``healthy`` is said when ``look`` finds no problem.
 
-    ``needs_tables``: not run while the database does not answer or is not migrated. ``is_for_production``: under
+    ``after``: ids of the probes that must have found nothing before this one is run. ``is_for_production``: under
     DEBUG its problems are only noted.
     """
 
@@ -88,5 +97,5 @@ class Probe:
     level: Level
     healthy: str
     look: Look = field(repr=False)
-    needs_tables: bool = False
+    after: tuple[str, ...] = ()
     is_for_production: bool = False
