@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -28,3 +29,26 @@ class Note(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+
+class Writer(models.Model):
+    name = models.CharField(max_length=50)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Book(models.Model):
+    """What the views of the API are about: every kind of value, and a row that belongs to somebody."""
+
+    slug = models.SlugField(unique=True)
+    title = models.CharField(max_length=100)
+    price = models.DecimalField(max_digits=7, decimal_places=2)
+    published = models.DateField(null=True)
+    added = models.DateTimeField()
+    key = models.UUIDField(unique=True)
+    writer = models.ForeignKey(Writer, models.CASCADE, related_name="books")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True)
+
+    def __str__(self) -> str:
+        return self.title

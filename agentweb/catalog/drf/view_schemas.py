@@ -94,6 +94,11 @@ class _Private:
             self.failure = error
             return None
 
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        if self.endpoint.key == "list":
+            return True
+        return bool(super()._is_list_view(serializer))  # type: ignore[misc]
+
     def get_filter_backends(self) -> list[Any]:
         found: list[Any] = super().get_filter_backends()  # type: ignore[misc]
         if not found and self._asks_for("filter_queryset"):

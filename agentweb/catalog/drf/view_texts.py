@@ -36,7 +36,7 @@ def description_of(endpoint: Endpoint, name: str) -> str:
     about = _about(endpoint.cls)
     does = _DOES.get(endpoint.key)
     if does is None:
-        return about if about and endpoint.is_alone else f"{humanised(name)}. {about}".strip()
+        return about if about and endpoint.is_alone else f"{humanised(endpoint.key)}. {about}".strip()
     one, many = _called(endpoint.cls, name, endpoint.key)
     return f"{does.format(one=one, many=many)} {about}".strip()
 
