@@ -15,6 +15,7 @@ from django.core import checks
 from agentweb import conf, rooms
 from agentweb.access.checks import check_durability, check_site_key, check_transaction_mode
 from agentweb.catalog.checks import check_declarations
+from agentweb.people.checks import check_approval_pages
 
 TAG: Final = "agentweb"
 DISTRIBUTION: Final = "agentweb-django"
@@ -104,5 +105,6 @@ def _normal(name: str) -> str:
 for check in (check_settings, check_distribution, check_declarations, check_transaction_mode):
     checks.register(check, TAG)
 checks.register(check_rooms, TAG, checks.Tags.urls)
+checks.register(check_approval_pages, TAG, checks.Tags.urls)
 for check in (check_durability, check_site_key):
     checks.register(check, TAG, checks.Tags.database)

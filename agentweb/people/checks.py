@@ -1,0 +1,89 @@
+"""System check W050: where an action waits for a person, a person can get to the page and decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.core.checks import CheckMessage, Warning
+from django.shortcuts import resolve_url
+from django.template import TemplateDoesNotExist
+from django.template.loader import get_template
+from django.urls import NoReverseMatch, Resolver404, get_script_prefix, resolve, reverse
+from django.utils.module_loading import import_string
+
+from agentweb.catalog.registry import registry
+from agentweb.people.views import ApprovalView
+
+_SAMPLE: Final = "ap_" + "0" * 22
+
+
+def check_approval_pages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W050, one for each thing that is in the way."""
+    waiting = [action.name for action in registry.actions() if action.confirm is not None]
+    if not waiting or not getattr(settings, "ROOT_URLCONF", None):
+        return []
+    return [
+        Warning(
+            f"The action {waiting[0]!r} waits for a person, and nobody can approve it: {what}.",
+            hint=hint,
+            id="agentweb.W050",
+        )
+        for what, hint in _obstacles()
+    ]
+
+
+def _obstacles() -> Iterator[tuple[str, str]]:
+    """(what is in the way, what to do)."""
+    if not any(map(_logs_in, settings.MIDDLEWARE)):
+        yield (
+            "no middleware knows who is logged in",
+            "Add SessionMiddleware and AuthenticationMiddleware of django.contrib to MIDDLEWARE.",
+        )
+    page = _path_of(lambda: reverse("agentweb:approval", args=[_SAMPLE]))
+    if page is None or getattr(_view_at(page), "view_class", None) is not ApprovalView:
+        yield (
+            "its page does not answer",
+            'Add path("", include("agentweb.urls")) to your root URLconf, above what catches all, and keep the '
+            "paths of actions apart from PEOPLE_PREFIX.",
+        )
+    login = _path_of(lambda: resolve_url(settings.LOGIN_URL))
+    if login is None or (login.startswith("/") and not login.startswith("//") and _view_at(login) is None):
+        yield (
+            f"nothing answers at LOGIN_URL, {settings.LOGIN_URL!r}",
+            "Let LOGIN_URL name the page where people log in, such as 'admin:login'.",
+        )
+    try:
+        get_template("agentweb/people/approval.html")
+    except TemplateDoesNotExist:
+        yield (
+            "its template is not found",
+            "Let a DjangoTemplates engine of TEMPLATES have APP_DIRS, and 'agentweb' be in INSTALLED_APPS.",
+        )
+
+
+def _logs_in(dotted: str) -> bool:
+    try:
+        middleware = import_string(dotted)
+    except ImportError:
+        return False  # Django says so itself
+    return isinstance(middleware, type) and issubclass(middleware, AuthenticationMiddleware)
+
+
+def _path_of(find: Callable[[], str]) -> str | None:
+    try:
+        return find()
+    except NoReverseMatch:
+        return None
+
+
+def _view_at(path: str) -> Any:
+    """The view that answers at a path of this host, None when there is none."""
+    prefix = get_script_prefix()
+    bare = path.partition("?")[0]
+    try:
+        return resolve("/" + bare.removeprefix(prefix) if bare.startswith(prefix) else bare).func
+    except Resolver404:
+        return None
