@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentweb.access import callers
 from agentweb.access.callers import Caller
 from agentweb.agent_actions import published
-from agentweb.agent_actions.mount import MANIFEST, RECEIPTS
+from agentweb.agent_actions.mount import ENDPOINTS, MANIFEST
 from agentweb.http.bodies import MEDIA_TYPE
 from agentweb.http.documents import Place, PublicDocument
 from agentweb.http.headers import Document
@@ -18,7 +18,7 @@ def manifest_for(caller: Caller, place: Place) -> Document:
         site=place.site,
         origin=place.origin,
         prefix=place.prefix,
-        receipts=f"{place.prefix}/{RECEIPTS}",
+        endpoints={name: f"{place.prefix}/{path}" for name, path in ENDPOINTS.items()},
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from agentweb import conf
@@ -39,15 +40,17 @@ class _Keys(NamedTuple):
 _keys: _Keys | None = None
 
 
-def document(caller: Caller, *, site: str, origin: str, prefix: str, receipts: str) -> Document:
+def document(
+    caller: Caller, *, site: str, origin: str, prefix: str, endpoints: Mapping[str, str]
+) -> Document:
     """The manifest for this caller; see ``manifest`` for ``site`` and ``prefix``.
 
-    ``receipts`` is the path, under ``origin``, where receipts are.
+    ``endpoints``: name -> path under ``origin``.
     """
     version = registry.version
     hidden = tuple(action.name for action in registry.actions() if not is_visible(action, caller))
     keys = _published_keys()
-    key: _Key = (version, origin, prefix, receipts, keys.name, hidden)
+    key: _Key = (version, origin, prefix, tuple(endpoints.items()), keys.name, hidden)
     kept = _documents.get(key)
     if kept is not None:
         return kept
@@ -58,7 +61,7 @@ def document(caller: Caller, *, site: str, origin: str, prefix: str, receipts: s
                 flows=registry.flows(),
                 site=site,
                 keys=keys.jwks,
-                endpoints={"receipts": f"{origin}{receipts}"},
+                endpoints={name: f"{origin}{path}" for name, path in endpoints.items()},
                 prefix=prefix,
             )
         )

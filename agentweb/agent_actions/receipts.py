@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from agentweb.agent_actions.paging import MAX_CURSOR, number
 from agentweb.http import bodies
 from agentweb.http.views import AgentView, json_response
 from agentweb.ledger import receipts
-from agentweb.wire.errors import AuthenticationError, Code, InputError, RequestError
+from agentweb.wire.errors import AuthenticationError, Code, InputError
 from agentweb.wire.json_writing import dumps
 from agentweb.wire.strict_json import loads
 
 DEFAULT_PAGE: Final = 50
 MAX_PAGE: Final = 100
-_WHOLE: Final = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 class ReceiptsView(AgentView):
@@ -25,8 +24,8 @@ class ReceiptsView(AgentView):
 
     def get(self, request: Request, **captured: Any) -> HttpResponse:
         _require_key(self)
-        after = _number(self, "after", Code.INVALID_CURSOR, default=0, low=0, high=2**63 - 1)
-        limit = _number(self, "limit", Code.INVALID_PARAMETER, default=DEFAULT_PAGE, low=1, high=MAX_PAGE)
+        after = number(self, "after", Code.INVALID_CURSOR, default=0, low=0, high=MAX_CURSOR)
+        limit = number(self, "limit", Code.INVALID_PARAMETER, default=DEFAULT_PAGE, low=1, high=MAX_PAGE)
         items, next_cursor = receipts.page(self.caller, site=self.site, after=after, limit=limit)
         return json_response(dumps({"items": items, "next_cursor": next_cursor}))
 
@@ -72,13 +71,3 @@ def _require_key(view: AgentView) -> None:
             Code.GRANT_REQUIRED,
             "Sign the request with the key whose receipts you want, under its grant or alone.",
         )
-
-
-def _number(view: AgentView, name: str, code: Code, *, default: int, low: int, high: int) -> int:
-    given = [value for key, value in view.query_pairs if key == name]
-    if not given:
-        return default
-    if len(given) == 1 and _WHOLE.fullmatch(given[0]) and low <= int(given[0]) <= high:
-        return int(given[0])
-    wanted = "the next_cursor of the page before" if code is Code.INVALID_CURSOR else f"from {low} to {high}"
-    raise RequestError(code, f"{name} must be one whole number, {wanted}.", field=name)

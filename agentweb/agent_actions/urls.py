@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, re_path
 
-from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS
+from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS, REVOCATIONS
 from agentweb.agent_actions.receipts import ReceiptsHeadView, ReceiptsView, ReceiptView, VerifyReceiptView
+from agentweb.agent_actions.revocations import RevocationsHeadView, RevocationsView
 from agentweb.agent_actions.routes import CatalogResolver
 from agentweb.agent_actions.views import ManifestView
 from agentweb.http.doors import Door, advertise
@@ -22,9 +23,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(rf"^{RECEIPTS}/head/?$", ReceiptsHeadView.as_view(), name="receipts-head"),
     re_path(rf"^{RECEIPTS}/verify/?$", VerifyReceiptView.as_view(), name="receipts-verify"),
     re_path(rf"^{RECEIPTS}/(?P<receipt_id>[^/]+)/?$", ReceiptView.as_view(), name="receipt"),
+    re_path(rf"^{REVOCATIONS}/?$", RevocationsView.as_view(), name="revocations"),
+    re_path(rf"^{REVOCATIONS}/head/?$", RevocationsHeadView.as_view(), name="revocations-head"),
     re_path(rf"^{OWN_NAME}(?:/|$)", NothingHere.as_view()),
     CatalogResolver(),
 ]
 
 advertise(Door("agent_actions", f"/{MANIFEST}", "application/json", is_well_known=True))
 advertise(Door("receipts", f"/{RECEIPTS}", "application/json"))
+advertise(Door("revocations", f"/{REVOCATIONS}", "application/json"))

@@ -23,7 +23,8 @@ FROM_ELSEWHERE = {
     # A kept answer is given again, with the code that it had.
     ("invoke/door.py", "kept.pop('code')"),
     # A parameter that its signature takes from the list.
-    ("agent_actions/receipts.py", "code"),
+    ("agent_actions/paging.py", "code"),
+    ("access/sessions.py", "code"),
 }
 
 
