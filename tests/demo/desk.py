@@ -23,19 +23,13 @@ def prepare() -> int:
 
 def issue(subject: str, scopes: list[str], site: str, user: str | None, spending: str | None) -> list[Any]:
     """A grant for an agent's key; the chain's documents."""
-    from agentweb.access import grants
-    from agentweb.testing import mandate
+    from agentweb.testing import grant
     from demo_project.staging import person
 
-    chain = grants.issue(
-        subject=subject,
-        scopes=scopes,
-        expires_in=3_600,
-        site=site,
-        user=person(user) if user else None,
-        mandate=mandate(spending) if spending else None,
+    given = grant(
+        subject, scopes, spending=spending, user=person(user) if user else None, origin=f"http://{site}"
     )
-    return [grant.document for grant in chain]
+    return given.documents
 
 
 def stock(slug: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentweb.access import grants
 from agentweb.access.callers import AGENT, Caller
-from agentweb.testing import mandate
+from agentweb.testing import grant
 from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import AgentError
 from agentweb.wire.signing import SigningKey
@@ -32,19 +32,18 @@ def agent(user: str | None = None) -> Caller:
     """A caller under a grant of its own."""
     key = SigningKey.generate()
     person = staging.person(user) if user else None
-    chain = grants.issue(
-        subject=key.public,
-        scopes=["cart:*", "checkout", "orders:*"],
-        expires_in=3_600,
-        site=SITE,
-        mandate=mandate("USD:100.00/1000.00"),
+    given = grant(
+        key,
+        ["cart:*", "checkout", "orders:*"],
+        spending="USD:100.00/1000.00",
         user=person,
+        origin=f"https://{SITE}",
     )
     return Caller(
         kind=AGENT,
         subject=key.public,
         agent_key=key.public,
-        chain=chain,
+        chain=given.chain,
         user_id=person.pk if person else None,
     )
 

@@ -59,19 +59,9 @@ def _wait(port: int, server: subprocess.Popen[bytes]) -> None:
 
 def issue(subject: str, scopes: list[str], spending: str | None) -> str:
     """A grant of the site for this key, as its header; runs in a process of its own (tests/support/races.py)."""
-    from agentweb.access import grants, site_keys
-    from agentweb.testing import mandate
-    from agentweb.wire.grants import encode_chain
+    from agentweb.testing import grant
 
-    site_keys.ensure_active_key()
-    chain = grants.issue(
-        subject=subject,
-        scopes=scopes,
-        expires_in=3_600,
-        mandate=mandate(spending) if spending else None,
-        site="shop.example",
-    )
-    return encode_chain([member.document for member in chain])
+    return grant(subject, scopes, spending=spending).header
 
 
 def main(port: int) -> None:
