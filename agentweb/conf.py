@@ -132,7 +132,11 @@ SETTINGS: Final[dict[str, Setting]] = {
         _origin,
     ),
     "ACTION_PREFIX": Setting(
-        "site", "agent", "First part of an action's default path, '/agent/<name>'.", _prefix
+        "site",
+        "agent",
+        "First part of an action's default path, '/agent/<name>'. What is there and neither an action nor a URL of "
+        "the site's own is 404 in JSON.",
+        _prefix,
     ),
     "PEOPLE_PREFIX": Setting(
         "site",

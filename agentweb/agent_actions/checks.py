@@ -22,6 +22,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, get_script_prefix
 
 from agentweb import conf
 from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS, mount_prefix
+from agentweb.agent_actions.site_urls import NO_SUCH_PATH
 from agentweb.catalog.actions import Action
 from agentweb.catalog.registry import registry
 from agentweb.http.queries import SECRET_NAMES
@@ -29,7 +30,6 @@ from agentweb.http.views import AgentView
 
 _SAMPLES: Final = ("0", "x", "00000000-0000-4000-8000-000000000000")
 """Values for the parameters of a path: what Django's own converters take."""
-_NO_SUCH_PATH: Final = "/agentweb-check/no-such-path-d1c0"
 _INCLUDE: Final = 'Add path("", include("agentweb.urls")) to your root URLconf.'
 _CORS: Final = "corsheaders.middleware.CorsMiddleware"
 
@@ -42,7 +42,7 @@ def check_action_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     views = list(_views_at(f"{prefix}/{RECEIPTS}"))
     if not views or not _is_ours(views[0]):
         return [_unreachable(views)]
-    catch_alls = set(_views_at(_NO_SUCH_PATH))
+    catch_alls = set(_views_at(NO_SUCH_PATH))
     found: list[CheckMessage] = []
     for action in registry.actions():
         other = _other_view(action, prefix, catch_alls)
@@ -135,13 +135,12 @@ def check_hidden_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         Warning(
             f"The hidden action {action.name!r} answers at {action.path}, where a path that does not exist gets the "
             "site's own 404 and not agentweb's: its address can be guessed.",
-            hint=f"Leave out its path: under {ours} the two answers are equal.",
+            hint=f"Give it a path under {ours} (or none at all): there the two answers are equal.",
             obj=action.where,
             id="agentweb.W043",
         )
         for action in registry.actions()
-        if action.visible is not None
-        and not (action.path.startswith(ours) and "/" not in action.path.removeprefix(ours).rstrip("/"))
+        if action.visible is not None and not action.path.startswith(ours)
     ]
 
 

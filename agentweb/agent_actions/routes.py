@@ -2,7 +2,8 @@
 
 The catalog may change after the URLconf was loaded (tests do it), so the patterns are looked up in a resolver that
 follows ``registry.version``. A parameter of a path holds no slash, not even ``%2F``: servers decode the path before
-anyone can tell. Under ACTION_PREFIX a single segment that is no action is ours too: 404 in JSON.
+anyone can tell. ACTION_PREFIX and everything under it is ours too, 404 in JSON, unless the site has a URL of its
+own there (see ``site_urls``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from django.urls import Resolver404, ResolverMatch, URLPattern, URLResolver
 from django.urls.resolvers import RegexPattern
 
 from agentweb import conf
+from agentweb.agent_actions.site_urls import is_sites_own
 from agentweb.agent_actions.views import ActionView
 from agentweb.catalog.actions import Action
 from agentweb.catalog.registry import registry
@@ -35,18 +37,20 @@ class _Table:
                 self.parametrised.append(pattern)
             else:
                 self.fixed[route.strip("/")] = pattern
-        prefix = key[1]
-        self.unknown = _pattern(f"{re.escape(prefix)}/[^/]+", {})
+        self.prefix = key[1]
+        self.unknown = _pattern(rf"{re.escape(self.prefix)}(?:/[\s\S]*)?", {})
         self.patterns = [*self.fixed.values(), *self.parametrised, self.unknown]
 
     def resolve(self, path: str) -> ResolverMatch | None:
         exact = self.fixed.get(path.removesuffix("/"))
-        candidates = [exact] if exact is not None else [*self.parametrised, self.unknown]
-        for pattern in candidates:
+        for pattern in [exact] if exact is not None else self.parametrised:
             match = pattern.resolve(path)
             if match is not None:
                 return match
-        return None
+        unknown = self.unknown.resolve(path)
+        if unknown is None or is_sites_own(path, is_prefix=path.removesuffix("/") == self.prefix):
+            return None
+        return unknown
 
 
 class CatalogResolver(URLResolver):

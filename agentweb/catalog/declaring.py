@@ -6,6 +6,8 @@ import inspect
 import re
 from typing import Any, Final
 
+from django.conf import settings
+from django.utils import translation
 from django.utils.functional import Promise
 
 from agentweb.catalog.faults import Fault, FaultId, fault
@@ -56,7 +58,11 @@ def humanised(name: str) -> str:
 
 def text_of(value: object) -> str | None:
     """A text, or a lazy translation in the site's language (published documents have one); else None."""
-    return str(value) if isinstance(value, (str, Promise)) else None
+    if isinstance(value, Promise):
+        # Whatever language is active where the declaration is read.
+        with translation.override(settings.LANGUAGE_CODE):
+            return str(value)
+    return str(value) if isinstance(value, str) else None
 
 
 def check_description(description: object, findings: Findings) -> str:

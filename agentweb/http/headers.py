@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
@@ -21,7 +22,10 @@ from agentweb.access.limits import Allowance
 from agentweb.wire.encoding import b64url
 
 JSON: Final = "application/json; charset=utf-8"
-EXPOSED: Final = "Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, ETag, Idempotent-Replayed, WWW-Authenticate, Link"
+EXPOSED: Final = (
+    "Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, ETag, Idempotent-Replayed, WWW-Authenticate, "
+    "Link"
+)
 ALLOWED: Final = (
     "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Signature, Signature-Input, Content-Digest, "
     "Agent-Grant, Agent-Key"
@@ -90,6 +94,9 @@ def answer_document(request: HttpRequest, document: Document, *, is_public: bool
     else:
         response = HttpResponse(document.content, content_type=document.media_type)
     response["ETag"] = document.etag
+    if settings.USE_I18N:
+        # Of the document, which is one for all; LocaleMiddleware would name the reader's.
+        response["Content-Language"] = settings.LANGUAGE_CODE
     if is_public:
         response["Cache-Control"] = f"public, max-age={conf.get('MANIFEST_MAX_AGE')}"
     # Whoever says who they are may get another document under the same URL.

@@ -299,7 +299,7 @@ def _replay(stored: idempotency.Stored) -> Outcome:
 
 def _error_text(error: AgentError, call: Call) -> str:
     """A refusal as it is kept: its body, and the headers that the handler gave it."""
-    return strict_json.dumps({"error": error.as_dict(call.request_id), "headers": error.headers}).decode()
+    return strict_json.dumps({"error": error.as_dict(call.request_id), "headers": {**error.headers}}).decode()
 
 
 def _failure(call: Call, error: Exception) -> AgentError:

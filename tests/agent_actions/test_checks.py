@@ -158,6 +158,7 @@ def test_a_hidden_action_at_a_path_of_its_own_is_a_warning():
     declare("hidden", visible=lambda user: False)
     declare("hidden_elsewhere", visible=lambda user: False, path="/api/hidden")
     declare("hidden_below", visible=lambda user: False, path="/agent/a/b")
+    declare("hidden_at_the_prefix", visible=lambda user: False, path="/agent")
     assert ids() == ["agentweb.W043", "agentweb.W043"]
 
 

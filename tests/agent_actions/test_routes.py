@@ -1,6 +1,6 @@
 import pytest
 from django.http import HttpResponse
-from django.test import override_settings
+from django.test import Client, override_settings
 from django.urls import include, path, re_path, resolve, reverse
 
 from agentweb import urls as agentweb_urls
@@ -44,9 +44,9 @@ def test_both_slash_forms_answer_without_a_redirect(path_):
     assert with_slash.kwargs == without.kwargs
 
 
-def test_a_path_with_two_slashes_at_its_end_is_not_ours():
+def test_a_path_with_two_slashes_at_its_end_is_no_action():
     with override_settings(ROOT_URLCONF=SiteFirst):
-        assert answers("/agent/search_products//") == b"the site's own page"
+        assert b"action_not_found" in answers("/agent/search_products//")
         assert answers("/orders/42//") == b"the site's own page"
 
 
@@ -101,11 +101,90 @@ def test_the_site_s_own_urls_are_not_shadowed():
         assert b"action_not_found" in answers("/agent/nope")
 
 
+UNKNOWN = [
+    "/agent",
+    "/agent/",
+    "/agent/x/y",
+    "/agent/x/y/z/",
+    "/agent//",
+    "/agent/x%0Ay/z",
+    "/agent/%2e%2e/x",
+]
+
+
+@pytest.mark.parametrize("path_", UNKNOWN)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("debug", [True, False])
+def test_everything_under_the_prefix_that_is_nothing_is_404_in_json(path_, method, debug):
+    with override_settings(DEBUG=debug):
+        answer = send(method, path_)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/json; charset=utf-8")
+    assert answer.json()["error"]["code"] == "action_not_found"
+
+
+def test_a_name_that_begins_like_the_prefix_is_not_ours():
+    with override_settings(ROOT_URLCONF=SiteFirst):
+        assert answers("/agents") == answers("/agent-x/y") == b"the site's own page"
+
+
+class Pages:
+    """Pages of the site behind our include, and no catch-all."""
+
+    urlpatterns = (
+        path("", include("agentweb.urls")),
+        path("agent/", own_page),
+        path("agent/help/", own_page),
+        path("agent/help/<int:page>", own_page),
+    )
+
+
+class PagesUnderAPath:
+    urlpatterns = (
+        path("for/ag ents/", include("agentweb.urls")),
+        path("for/ag ents/agent/help", own_page),
+        path("agent/help", own_page),
+    )
+
+
+def test_pages_of_the_site_behind_us_are_its_own():
+    with override_settings(ROOT_URLCONF=Pages):
+        for path_ in ("/agent/", "/agent/help/", "/agent/help/7"):
+            assert answers(path_) == b"the site's own page", path_
+        for path_ in ("/agent/help/x", "/agent/nope", "/agent/help/7/8"):
+            assert b"action_not_found" in answers(path_), path_
+        assert b'"found"' in answers("/agent/search_products?query=tea")
+
+
+@pytest.mark.parametrize("path_", ["/agent", "/agent/help"])
+def test_append_slash_still_leads_to_a_page_of_the_site(path_):
+    with override_settings(ROOT_URLCONF=Pages, APPEND_SLASH=True):
+        answer = send("GET", path_)
+        assert (answer.status_code, answer["Location"]) == (301, f"{path_}/")
+    with override_settings(ROOT_URLCONF=Pages, APPEND_SLASH=False):
+        assert b"action_not_found" in answers(path_)
+
+
+def test_pages_of_the_site_are_its_own_where_we_are_included_under_a_path():
+    with override_settings(ROOT_URLCONF=PagesUnderAPath):
+        assert answers("/for/ag%20ents/agent/help") == answers("/agent/help") == b"the site's own page"
+        assert b"action_not_found" in answers("/for/ag%20ents/agent/nope")
+        assert b"action_not_found" in answers("/for/ag%20ents/agent/x/y")
+
+
+def test_a_site_that_a_server_mounts_under_a_path_keeps_its_pages_too():
+    with override_settings(ROOT_URLCONF=Pages):
+        mounted = Client(SCRIPT_NAME="/shop")
+        assert mounted.get("/agent/help/").content == b"the site's own page"
+        assert b"action_not_found" in mounted.get("/agent/x/y").content
+
+
 def test_a_site_may_include_us_under_a_path_of_its_own():
     with override_settings(ROOT_URLCONF=UnderAPath):
         assert reverse("agentweb:receipts") == "/for/agents/agent-actions/receipts"
         manifest = send("GET", "/.well-known/agent-actions.json").json()
-        assert manifest["endpoints"] == {"receipts": "https://shop.example/for/agents/agent-actions/receipts"}
+        assert manifest["endpoints"] == {
+            name: f"https://shop.example/for/agents/agent-actions/{name}" for name in ("receipts", "revocations")
+        }
         paths = {entry["name"]: entry["path"] for entry in manifest["actions"]}
         assert paths["search_products"] == "/for/agents/agent/search_products"
         assert send("GET", f"{paths['search_products']}?query=tea").status_code == 200

@@ -1,0 +1,50 @@
+"""Which paths under ACTION_PREFIX are the site's own, though no action: then we step aside for them.
+
+A path without an action is answered 404 in JSON, for an agent reads it. But ``/agent/help`` may be a page of the
+site whose pattern stands behind our include, and Django asks us first. So the URLconf is asked what it would do
+without us. A pattern that takes every path (a front-end's, a CMS's) makes no path the site's own, except the bare
+prefix: nothing is called there, and such a site may well have a page of that name.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any, Final
+
+from django.conf import settings
+from django.urls import Resolver404, URLResolver, get_resolver, get_urlconf
+
+from agentweb.agent_actions.mount import mounted_at
+
+NO_SUCH_PATH: Final = "/agentweb-check/no-such-path-d1c0"
+"""A path that only a pattern fits which takes every path."""
+
+_without_us: ContextVar[bool] = ContextVar("agentweb_without_us", default=False)
+
+
+def is_sites_own(path: str, *, is_prefix: bool) -> bool:
+    """Whether the site itself answers at ``path``, given as below our include, without a slash at its beginning.
+
+    ``is_prefix`` says that it is the bare ACTION_PREFIX. With APPEND_SLASH a path is the site's too when it is with
+    a slash at its end: the site then redirects.
+    """
+    if _without_us.get():
+        return True
+    token = _without_us.set(True)
+    try:
+        root = get_resolver(get_urlconf())
+        whole = f"/{mounted_at()}/{path}".replace("//", "/", 1)
+        forms = [whole, f"{whole}/"] if settings.APPEND_SLASH and not whole.endswith("/") else [whole]
+        found = [match for match in (_match(root, form) for form in forms) if match is not None]
+        return bool(found) if is_prefix else any(match != _match(root, NO_SUCH_PATH) for match in found)
+    finally:
+        _without_us.reset(token)
+
+
+def _match(root: URLResolver, path: str) -> tuple[Any, str] | None:
+    """The view and the pattern that answer."""
+    try:
+        match = root.resolve(path)
+    except Resolver404:
+        return None
+    return match.func, match.route
