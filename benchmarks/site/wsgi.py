@@ -1,0 +1,10 @@
+"""What the servers run."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchmarks.site.settings")
+application = get_wsgi_application()
