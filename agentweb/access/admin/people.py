@@ -1,0 +1,118 @@
+"""The person for whom an agent acts: how staff names one, and for whom staff may give authority."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django import forms
+from django.contrib.admin import AdminSite
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
+from django.db.models import Field, Model
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from agentweb.access.admin.base import ChosenFilter, Rows
+from agentweb.access.admin.showing import said
+
+_LONGEST_NAME: Final = 254
+
+
+def may_give_for(staff: Any, person: Any) -> bool:
+    """May this member of staff give an agent authority over this person's account?
+
+    For oneself and for people who are no staff. For others of the staff only a superuser may: else the right to
+    issue grants would be every right that anybody on the staff has.
+    """
+    if person is None or person.pk == staff.pk or getattr(staff, "is_superuser", False):
+        return True
+    return not (getattr(person, "is_staff", False) or getattr(person, "is_superuser", False))
+
+
+def person_field(
+    request: HttpRequest, site: AdminSite, field: Field[Any, Any], *, required: bool
+) -> forms.Field:
+    """Choose by searching where this admin has the people and this member of staff may see them; else by name."""
+    model = get_user_model()
+    registered = site._registry.get(model)
+    label = _("Person")
+    help_text = _("For whom the agent acts. The site's own permissions of this person hold for the agent.")
+    if (
+        registered is not None
+        and registered.get_search_fields(request)
+        and registered.has_view_permission(request)
+    ):
+        return forms.ModelChoiceField(
+            model._default_manager.all(),
+            label=label,
+            help_text=help_text,
+            required=required,
+            widget=AutocompleteSelect(field, site),
+        )
+    return PersonNameField(label=label, help_text=help_text, required=required)
+
+
+class PersonNameField(forms.CharField):
+    """A person by what they log in with."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            max_length=_LONGEST_NAME, widget=forms.TextInput(attrs={"class": "vTextField"}), **options
+        )
+
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, Model):
+            return value
+        name = super().to_python(value)
+        if not name:
+            return None
+        model = get_user_model()
+        try:
+            return model._default_manager.get_by_natural_key(name)
+        except model.DoesNotExist:
+            raise ValidationError(gettext("There is no such person."), code="invalid_choice") from None
+
+    def run_validators(self, value: Any) -> None:
+        """A person is no text; its length was never the point."""
+
+    def validate(self, value: Any) -> None:
+        if value is None and self.required:
+            raise ValidationError(self.error_messages["required"], code="required")
+
+
+class PersonFilter(ChosenFilter):
+    """Rows of one person, chosen by a link in a row: a list of everybody would be as long as the site is large."""
+
+    title = _("person")
+    parameter_name = "person"
+
+    def name_of(self, value: str) -> str:
+        model = get_user_model()
+        try:
+            person = model._default_manager.filter(pk=value).first()
+        except (ValueError, ValidationError, OverflowError):
+            person = None
+        return super().name_of(str(person) if person is not None else value)
+
+    def narrowed(self, rows: Rows, value: str) -> Rows:
+        return rows.filter(user=value)
+
+
+NOBODY = pgettext_lazy("no person", "–")
+
+
+def person_in_list(row: Any) -> SafeString:
+    """The row's person as a link to the rows of this person."""
+    if row.user_id is None:
+        return format_html("{}", NOBODY)
+    return format_html('<a href="?{}">{}</a>', urlencode({"person": row.user_id}), said(row.user))
+
+
+def search_by_name() -> str:
+    """The look-up that searches rows by their person's log-in name, under whatever user model."""
+    return f"user__{get_user_model().USERNAME_FIELD}__icontains"
