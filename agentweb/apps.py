@@ -6,6 +6,7 @@ from django.apps import AppConfig
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import autodiscover_modules
 
+from agentweb import conf
 from agentweb.catalog.registry import registry
 
 
@@ -16,12 +17,15 @@ class AgentwebConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Raises ImproperlyConfigured when a declaration is dangerous: what would run is not what was meant.
+        """Raises ImproperlyConfigured for a dangerous setting or declaration: what would run is not what was meant.
 
         System checks alone would not do: servers that import the WSGI application do not run them.
         """
         from agentweb import checks  # noqa: F401, PLC0415 - registers; models must be loaded first
 
+        if settings := conf.dangers():
+            lines = (f"({ident}) {message}\n    HINT: {hint}" for ident, message, hint in settings)
+            raise ImproperlyConfigured("agentweb cannot run with these settings:\n\n" + "\n".join(lines))
         autodiscover_modules("agents")
         dangerous = [found for found in registry.faults() if found.dangerous]
         if dangerous:

@@ -15,6 +15,7 @@ from django.core import checks
 from agentweb import conf, rooms
 from agentweb.access.checks import check_durability, check_site_key, check_transaction_mode
 from agentweb.catalog.checks import check_declarations
+from agentweb.catalog.drf.view_checks import check_views
 from agentweb.people.checks import check_approval_pages
 
 TAG: Final = "agentweb"
@@ -26,7 +27,7 @@ _HERE: Final = Path(__file__).resolve().parent
 def check_settings(
     app_configs: Sequence[AppConfig] | None = None, **kwargs: Any
 ) -> list[checks.CheckMessage]:
-    """The AGENTWEB dict: unknown keys, bad values, and an origin that is not fixed."""
+    """The AGENTWEB dict: unknown keys, bad values, an origin that is not fixed; and times without a zone."""
     found: list[checks.CheckMessage] = []
     for key, wrong, nearest in conf.problems():
         if key in conf.SETTINGS or key == "AGENTWEB":
@@ -56,6 +57,7 @@ def check_settings(
                 id="agentweb.E003",
             )
         )
+    found += [checks.Error(message, hint=hint, id=ident) for ident, message, hint in conf.dangers()]
     return found
 
 
@@ -105,6 +107,7 @@ def _normal(name: str) -> str:
 for check in (check_settings, check_distribution, check_declarations, check_transaction_mode):
     checks.register(check, TAG)
 checks.register(check_rooms, TAG, checks.Tags.urls)
+checks.register(check_views, TAG, checks.Tags.urls)
 checks.register(check_approval_pages, TAG, checks.Tags.urls)
 for check in (check_durability, check_site_key):
     checks.register(check, TAG, checks.Tags.database)

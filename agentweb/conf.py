@@ -243,3 +243,20 @@ def problems() -> list[tuple[str, str, str | None]]:
         elif (wrong := setting.check(value)) is not None:
             found.append((key, wrong, None))
     return found
+
+
+def dangers() -> list[tuple[str, str, str]]:
+    """What in the settings beside AGENTWEB makes us answer wrongly: (id of the check, what is wrong, hint).
+
+    These also keep the site from starting, for servers do not run checks.
+    """
+    if settings.USE_TZ:
+        return []
+    return [
+        (
+            "agentweb.E005",
+            "USE_TZ is False: ends of grants, leases and limits are instants, and the database would keep local "
+            "times without their zone, an hour of which comes twice a year.",
+            "Write USE_TZ = True, Django's default since 5.0; TIME_ZONE stays what people see.",
+        )
+    ]

@@ -11,13 +11,15 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from django.core.checks import CheckMessage
 from django.urls import URLPattern, URLResolver
 
-from agentweb.http.documents import PublicDocument
-from agentweb.http.probes import Probe
+if TYPE_CHECKING:
+    # Not at run time: they bring models, and the front door first says whether the app is installed.
+    from agentweb.http.documents import PublicDocument
+    from agentweb.http.probes import Probe
 
 ROOMS: Final = ("agent_actions",)
 

@@ -9,13 +9,14 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core import checks
 from django.test import override_settings
 
 import agentweb
-from agentweb import action
+from agentweb import action, conf
 from agentweb.catalog.checks import check_declarations
 from agentweb.catalog.faults import DANGEROUS, FaultId
 from agentweb.catalog.registry import registry
@@ -57,7 +58,7 @@ def test_a_bad_setting_is_an_error_that_explains_it() -> None:
     assert found.id == "agentweb.E002"
     assert found.msg == "AGENTWEB['CALLER_RATE'] must be (requests a second, burst), for example (20, 60)."
     assert found.hint is not None
-    assert "Signed requests of one key" in found.hint
+    assert "Signed requests of one person" in found.hint
 
 
 @override_settings(AGENTWEB=["ORIGIN"], DEBUG=True)
@@ -131,6 +132,15 @@ def test_files_of_the_name_from_elsewhere_are_an_error(
     assert str(tmp_path) in found.msg
 
 
+def test_times_without_a_zone_are_an_error(settings: Any) -> None:
+    assert conf.dangers() == []
+    settings.USE_TZ = False
+    found = [each for each in check_settings() if each.id == "agentweb.E005"]
+    assert len(found) == 1
+    assert found[0].hint is not None
+    assert "USE_TZ = True" in found[0].hint
+
+
 def test_faults_of_declarations_are_checks_of_their_level() -> None:
     with registry.only():
         action("one", effect="write")(handler)
@@ -185,7 +195,7 @@ def test_the_page_of_checks_says_which_stop_the_start() -> None:
     rows = re.findall(
         r"^\| `(agentweb\.[EW][0-9]{3})` \| (stops|) ?\|", PAGE.read_text(encoding="utf-8"), re.MULTILINE
     )
-    assert {found for found, stops in rows if stops} == {str(each) for each in DANGEROUS}
+    assert {found for found, stops in rows if stops} == {"agentweb.E005", *map(str, DANGEROUS)}
     assert {str(each) for each in FaultId} <= {found for found, _stops in rows}
 
 
@@ -302,6 +312,19 @@ def test_the_site_does_not_start_on_dangerous_declarations(project: Callable[[st
         assert "shop.agents: flow 'twice': (agentweb.E030) Two flows are named 'twice'." in said
         assert said.count("HINT: ") == 3
         assert "E024" not in said
+
+
+def test_times_without_a_zone_keep_the_site_from_starting(
+    project: Callable[[str], Run], tmp_path: Path
+) -> None:
+    run = project("")
+    with (tmp_path / "settings.py").open("a") as settings:
+        settings.write("USE_TZ = False\n")
+    for arguments in (("-c", "import django; django.setup()"), ("-m", "django", "agentweb_keys", "list")):
+        found = run(*arguments)
+        assert found.returncode != 0
+        assert "(agentweb.E005) USE_TZ is False" in found.stderr
+        assert "HINT: Write USE_TZ = True" in found.stderr
 
 
 def test_other_faults_let_the_site_start_and_are_shown_by_check(project: Callable[[str], Run]) -> None:
