@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentweb.access import grants, principals
+from agentweb.access import grants, principals, site_keys
 from agentweb.testing.grants import GrantChain, chain_of, public_key_of, read_mandate
 from agentweb.testing.origins import site_of
 from agentweb.wire.clock import now
@@ -23,6 +23,7 @@ class PersonKey:
         self.user = user
         self.key = key or SigningKey.generate()
         principals.enrol(user, self.key.public, label)
+        site_keys.ensure_active_key()  # the site signs the receipts
 
     def grant(
         self,
