@@ -12,7 +12,6 @@ from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.forms.utils import to_current_timezone
 from django.utils import timezone
 from django.utils.datastructures import MultiValueDict
@@ -117,10 +116,10 @@ def _moment(value: Any) -> datetime:
     moment = to_datetime(value)
     try:
         moment.astimezone(UTC)
-        here = timezone.localtime(moment)
+        timezone.localtime(moment)
     except OverflowError:
         raise Unfit("out_of_range", "must be a moment that exists in every time zone") from None
-    return moment if settings.USE_TZ else here.replace(tzinfo=None)
+    return moment
 
 
 def _written(field: Any, value: date | time) -> Any:
