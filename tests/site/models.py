@@ -48,7 +48,8 @@ class Book(models.Model):
     added = models.DateTimeField()
     key = models.UUIDField(unique=True)
     writer = models.ForeignKey(Writer, models.CASCADE, related_name="books")
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True)
+    # An app without migrations gets its tables first, and PostgreSQL refuses a constraint on one that is not there yet.
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, db_constraint=False)
 
     def __str__(self) -> str:
         return self.title
