@@ -15,6 +15,7 @@ Only a person decides: nothing here takes a ``Caller``, and the pages that call 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -26,7 +27,7 @@ from django.db.models import Q, QuerySet
 
 from agentweb import conf
 from agentweb.access.callers import Caller
-from agentweb.access.models import Approval, Bucket
+from agentweb.access.models import KEY_LENGTH, Approval, Bucket
 from agentweb.access.rows import insert_if_absent
 from agentweb.signals import approval_asked
 from agentweb.wire import canonical, strict_json
@@ -117,7 +118,7 @@ def ask(wanted: Wanted) -> Approval:
     ``approval_denied`` when a person denied this very call within ``DENIED_FOR``, 429 ``rate_limited`` when
     OPEN_APPROVALS of this agent wait already.
     """
-    holder = wanted.caller.rate_key
+    holder = _holder(wanted.caller)
     now = now_datetime()
     _order_askings(holder, now)
     digest = wanted.digest()
@@ -164,6 +165,12 @@ def ask(wanted: Wanted) -> Approval:
         robust=True,
     )
     return approval
+
+
+def _holder(caller: Caller) -> str:
+    """Whose open requests are counted together; what does not fit the column (a long user id) as its digest."""
+    key = caller.rate_key
+    return key if len(key) <= KEY_LENGTH else hashlib.sha256(key.encode()).hexdigest()
 
 
 def _order_askings(holder: str, now: datetime) -> None:

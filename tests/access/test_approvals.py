@@ -19,6 +19,7 @@ from agentweb.access.callers import AGENT, Caller
 from agentweb.access.models import Approval
 from agentweb.testing import clock
 from agentweb.wire.canonical import digest
+from agentweb.wire.errors import RequestError
 
 pytestmark = pytest.mark.django_db
 
@@ -129,6 +130,20 @@ def test_a_user_model_without_staff_and_permissions_decides_for_itself_only(pers
 def test_an_approval_that_does_not_exist_is_denied_like_one_of_others(person: User) -> None:
     with pytest.raises(PermissionDenied):
         approvals.approve("ap_" + "A" * 22, by=person)
+
+
+class Named(Caller):
+    @property
+    def rate_key(self) -> str:
+        return "user:" + 10 * self.subject
+
+
+def test_a_holder_with_a_name_of_any_length_is_counted(settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "OPEN_APPROVALS": 1}
+    for caller in (Named(kind=AGENT, subject="x" * 63 + "a"), Named(kind=AGENT, subject="x" * 63 + "b")):
+        ask(caller=caller)
+        with pytest.raises(RequestError):
+            ask(caller=caller, value="more")
 
 
 def test_the_first_decision_stands(person: User) -> None:

@@ -11,9 +11,11 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.http import HttpResponse
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from agentweb import action
+from agentweb.access import sessions, site_keys
 from agentweb.access.models import Approval, Grant, Session
 from agentweb.testing import TestAgent, clock
 from agentweb.wire.clock import now_datetime
@@ -157,6 +159,29 @@ def test_the_agent_itself_cannot_decide_with_its_signature(ann: User, ask: Ask) 
     )
     assert (answer.status_code, answer["Location"].partition("?")[0]) == (302, "/accounts/login/")
     assert state(ident) == "pending"
+
+
+def test_a_session_waits_too_and_its_own_token_cannot_decide(ann: User, site: None, ran: list[Any]) -> None:
+    site_keys.ensure_active_key()
+    _, token = sessions.create(
+        user=ann, scopes=["mail:send"], expires_in=3_600, site="shop.example", client_name="Desk helper"
+    )
+    bearer = {"Authorization": f"Bearer {token}"}
+
+    def call() -> Any:
+        return Client().post(
+            "/agent/send_letter", {"to": "bob"}, content_type="application/json", headers=bearer, secure=True
+        )
+
+    ident = call().json()["error"]["approval"]
+    answer = Client().post(page(ident), {"decision": "approve"}, headers=bearer)
+    assert (answer.status_code, answer["Location"].partition("?")[0]) == (302, "/accounts/login/")
+    assert state(ident) == "pending"
+    ann_s = browser(ann)
+    assert "Desk helper" in Document(ann_s.get(page(ident))).text
+    assert "Desk helper" in Document(ann_s.get("/agent-access/approvals")).text
+    ann_s.post(page(ident), {"decision": "approve"})
+    assert (call().json(), ran) == ({"sent": True}, [{"to": "bob"}])
 
 
 class BearerMiddleware:
