@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import get_script_prefix
 
 from agentweb import action
 from tests.doctor.conftest import site  # noqa: F401
@@ -79,6 +80,11 @@ def test_json_is_one_object_also_when_it_fails() -> None:
     assert sum(told["summary"].values()) == len(told["findings"])
     assert all(set(each) == {"level", "id", "text", "fix"} for each in told["findings"])
     assert [each["id"] for each in told["findings"] if each["level"] == "error"] == ["D102"]
+
+
+def test_a_site_that_its_server_mounts_under_a_path_is_sound_too() -> None:
+    assert ", 0 warning, 0 error." in doctor("--script-name", "/shop")
+    assert get_script_prefix() == "/"
 
 
 def test_a_terminal_gets_colours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,17 +6,18 @@ import json
 from difflib import get_close_matches
 from typing import Any, Final
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from agentweb.agent_actions.mount import mount_prefix
 from agentweb.catalog.actions import Action
 from agentweb.catalog.inventory import inventory
 from agentweb.catalog.registry import registry
+from agentweb.management.commands._texts import TextCommand
 
 _COLUMNS: Final = ("name", "effect", "scope", "method", "path", "visible", "source")
 
 
-class Command(BaseCommand):
+class Command(TextCommand):
     help = "List every action with its effect, scope, address, who may see it, and where it is declared."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -6,12 +6,14 @@ import json
 import sys
 from typing import Any, Final
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from agentweb.doctor.examination import Finding, examine, summary
 from agentweb.doctor.probes import all_probes
 from agentweb.http.probes import Level
 from agentweb.management.commands._progress import progress
+from agentweb.management.commands._script_name import add_script_name, mounted
+from agentweb.management.commands._texts import TextCommand
 
 _FAILING: Final = {
     "error": {Level.ERROR},
@@ -20,7 +22,7 @@ _FAILING: Final = {
 }
 
 
-class Command(BaseCommand):
+class Command(TextCommand):
     help = (
         "Call everything that the site advertises, in process, and look at its settings, database, keys and clock. "
         "One line each: level, id, what was found, what to do. Nothing is changed."
@@ -35,14 +37,19 @@ class Command(BaseCommand):
             default="error",
             help="From which level on a finding makes the command exit with 1; error unless given.",
         )
+        add_script_name(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         probes = all_probes()
         found: list[Finding] = []
-        for finding in examine(progress(probes, len(probes), to=sys.stderr)):
-            found.append(finding)
-            if not options["json"]:
-                self.stdout.write(self._line(finding))
+        with mounted(options["script_name"]):
+            # The lines show how far it is; with --json a bar does.
+            for finding in examine(
+                progress(probes, len(probes), to=sys.stderr) if options["json"] else probes
+            ):
+                found.append(finding)
+                if not options["json"]:
+                    self.stdout.write(self._line(finding))
         counts = summary(found)
         if options["json"]:
             findings = [finding.as_dict() for finding in found]

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.urls import get_script_prefix, set_script_prefix
 
 from agentweb import exports, rooms
 from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.management.commands._progress import progress
+from agentweb.management.commands._script_name import add_script_name, mounted
 
 
 class Command(MigratedCommand):
@@ -26,24 +26,15 @@ class Command(MigratedCommand):
             action="store_true",
             help="Write nothing; exit with 1 and a diff when the files are not what the site serves.",
         )
-        parser.add_argument(
-            "--script-name",
-            default=None,
-            metavar="/PATH",
-            help="Where the server mounts Django, when FORCE_SCRIPT_NAME does not say it.",
-        )
+        add_script_name(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = Path(options["out"])
-        before = get_script_prefix()
-        if options["script_name"] is not None:
-            set_script_prefix(f"/{options['script_name'].strip('/')}/".replace("//", "/"))
         try:
-            self._run(folder, is_check=options["check"])
+            with mounted(options["script_name"]):
+                self._run(folder, is_check=options["check"])
         except exports.ExportError as error:
             raise CommandError(str(error)) from None
-        finally:
-            set_script_prefix(before)
 
     def _run(self, folder: Path, *, is_check: bool) -> None:
         if folder.exists() and not folder.is_dir():
