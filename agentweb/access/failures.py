@@ -8,8 +8,10 @@ asks the database nothing, and each process verifies at most one more failure a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Final
 
 from agentweb import conf
@@ -17,10 +19,19 @@ from agentweb.access import limits
 from agentweb.access.remembered import Remembered
 from agentweb.access.rows import refusing_when_the_store_fails
 from agentweb.wire.clock import now
-from agentweb.wire.errors import AuthenticationError, Code, RequestError
+from agentweb.wire.errors import AuthenticationError
 
-# Of each closed address: since when, until when (Unix seconds).
-_closed: Final = Remembered[str, tuple[float, float]](4_096)
+
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """An address whose bucket was found empty: from when until when (Unix seconds), and what it said."""
+
+    since: float
+    until: float
+    allowance: limits.Allowance
+
+
+_closed: Final = Remembered[str, _Closed](4_096)
 
 
 @contextmanager
@@ -44,30 +55,30 @@ def forget() -> None:
 
 
 def _refuse_while_closed(key: str) -> None:
-    span = _closed.get(key)
+    closed = _closed.get(key)
     at = now()
     # Also over when the clock was set back, or a wait could last for ever.
-    if span is not None and span[0] <= at < span[1]:
-        raise _limited(span[1] - at)
+    if closed is not None and closed.since <= at < closed.until:
+        raise _limited(closed, at)
 
 
 def _count(key: str) -> None:
     try:
         with refusing_when_the_store_fails():
             limits.take(key, conf.get("FAILURE_RATE"), limits.FAILURES)
-    except RequestError as refused:
+    except limits.RateLimited as refused:
         at = now()
-        wait = refused.retry_after or 1
-        _closed.keep(key, (at, at + wait))
-        raise _limited(wait) from None
+        closed = _Closed(at, at + (refused.retry_after or 1), refused.allowance)
+        _closed.keep(key, closed)
+        raise _limited(closed, at) from None
 
 
-def _limited(wait: float) -> RequestError:
-    steady, burst = conf.get("FAILURE_RATE")
-    return RequestError(
-        Code.RATE_LIMITED,
-        "Too many requests from this address had a signature, grant or session that does not hold. "
+def _limited(closed: _Closed, at: float) -> limits.RateLimited:
+    reset = max(1, math.ceil(closed.since + closed.allowance.reset - at))
+    return limits.RateLimited(
+        replace(closed.allowance, reset=reset),
+        conf.get("FAILURE_RATE"),
+        wait=closed.until - at,
+        message="Too many requests from this address had a signature, grant or session that does not hold. "
         "Correct it, and come again after retry_after seconds.",
-        retry_after=wait,
-        limit={"per_second": steady, "burst": burst},
     )

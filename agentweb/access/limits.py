@@ -58,6 +58,25 @@ class Allowance:
         return f'"{self.policy}";r={self.remaining};t={self.reset}'
 
 
+class RateLimited(RequestError):
+    """``rate_limited``, with what the bucket that was empty has left."""
+
+    def __init__(
+        self, allowance: Allowance, rate: tuple[float, int], *, wait: float, message: str = ""
+    ) -> None:
+        limit: dict[str, Any] = {"per_second": rate[0], "burst": rate[1]}
+        super().__init__(
+            Code.RATE_LIMITED,
+            message
+            or f"Too many requests: {rate[1]} at once and then {rate[0]} a second are allowed. "
+            "Repeat this one after retry_after seconds.",
+            retry_after=wait,
+            limit=limit,
+            headers=headers_of(allowance),
+        )
+        self.allowance = allowance
+
+
 def headers_of(*allowances: Allowance) -> dict[str, str]:
     """``RateLimit-Policy`` with every limit that counted and ``RateLimit`` with the tightest; none for none."""
     if not allowances:
@@ -91,8 +110,8 @@ def take(key: str, rate: tuple[float, int], policy: str = CALLER) -> Allowance:
         found = Bucket.objects.filter(key=key).values_list("tat", flat=True).first()
         if found is not None and found > at + ahead:
             wait = (found - ahead - at) / _MICROSECONDS
-            raise _limited(wait, rate, _allowance(policy, rate, step, found - at))
-    raise _limited(1, rate, _allowance(policy, rate, step, ahead + step))
+            raise RateLimited(_allowance(policy, rate, step, found - at), rate, wait=wait)
+    raise RateLimited(_allowance(policy, rate, step, ahead + step), rate, wait=1)
 
 
 def admit_anonymous(address: str) -> Allowance:
@@ -150,16 +169,4 @@ def _allowance(policy: str, rate: tuple[float, int], step: int, ahead: int) -> A
         window=max(1, math.ceil(burst * step / _MICROSECONDS)),
         remaining=min(burst, max(0, burst - math.ceil(ahead / step))),
         reset=max(0, math.ceil(ahead / _MICROSECONDS)),
-    )
-
-
-def _limited(wait: float, rate: tuple[float, int], allowance: Allowance) -> RequestError:
-    limit: dict[str, Any] = {"per_second": rate[0], "burst": rate[1]}
-    return RequestError(
-        Code.RATE_LIMITED,
-        f"Too many requests: {rate[1]} at once and then {rate[0]} a second are allowed. "
-        "Repeat this one after retry_after seconds.",
-        retry_after=wait,
-        limit=limit,
-        headers=headers_of(allowance),
     )

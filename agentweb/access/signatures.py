@@ -28,7 +28,7 @@ from agentweb.access.remembered import Remembered
 from agentweb.access.rows import database, refusing_when_the_store_fails
 from agentweb.access.standing import Standing, check_key_not_revoked, look_up, unknown_grant
 from agentweb.wire.clock import now
-from agentweb.wire.errors import AuthenticationError, Code, RequestError
+from agentweb.wire.errors import AuthenticationError, Code
 from agentweb.wire.grants import (
     HEADER_PREFIX,
     GrantDocument,
@@ -110,7 +110,7 @@ class Pending:
     def _admit(
         self, bucket: str, rate: tuple[float, int], policy: str, standing: Standing | None
     ) -> Allowance:
-        refused: RequestError | None = None
+        refused: limits.RateLimited | None = None
         # Durable: an enclosing transaction could roll the nonce back.
         with transaction.atomic(using=database(), durable=True):
             allowance = limits.take(bucket, rate, policy)
@@ -122,7 +122,7 @@ class Pending:
                 # Each of them is rows for good, and whoever issues can make them without end.
                 try:
                     limits.take(f"new:{bucket}", conf.get("NEW_GRANT_RATE"), limits.NEW_GRANTS)
-                except RequestError as error:
+                except limits.RateLimited as error:
                     refused = error  # raised below, so that this call counts like others
                 else:
                     grants.remember(self.chain, standing.user_id)

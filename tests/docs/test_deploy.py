@@ -11,8 +11,8 @@ from django.test import override_settings
 from agentweb import action, conf
 from agentweb.agent_actions.checks import check_action_paths, check_cors, check_well_known
 from agentweb.catalog.registry import registry
-from agentweb.http.authentication import address_of
-from tests.docs.pages import blocks, file
+from agentweb.http.addresses import address_of
+from tests.docs.pages import blocks
 
 PAGE = "how-to/deploy.md"
 
@@ -38,12 +38,15 @@ def test_the_expression_keeps_cors_headers_off() -> None:
             assert check_cors(None) == []
 
 
-def test_the_middleware_puts_the_real_address_in_place() -> None:
-    names: dict[str, Any] = {}
-    exec(file(PAGE, "shop/middleware.py"), names)  # noqa: S102
-    request = HttpRequest()
-    request.META = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_REAL_IP": "198.51.100.7"}
-    assert names["RealAddress"](address_of)(request) == "198.51.100.7"
+def test_the_named_proxies_are_believed() -> None:
+    with override_settings(AGENTWEB=snippet("AGENTWEB")["AGENTWEB"]):
+        assert conf.problems() == []
+        request = HttpRequest()
+        request.META = {
+            "REMOTE_ADDR": "127.0.0.1",
+            "HTTP_X_FORWARDED_FOR": "1.2.3.4, 198.51.100.7, 10.20.3.4",
+        }
+        assert address_of(request) == "198.51.100.7"
 
 
 def test_the_urls_under_a_path_answer(monkeypatch: pytest.MonkeyPatch) -> None:

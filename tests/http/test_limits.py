@@ -178,9 +178,13 @@ def test_an_address_that_keeps_failing_is_refused_before_anything_is_verified(
         assert len(verified) == 4  # the fourth one met the empty bucket, the others nothing
         assert error_of(answers[5])["limit"] == {"per_second": 0.1, "burst": 3}
         assert answers[5]["Retry-After"] == "10"
+        assert [left(answer) for answer in answers[3:]] == [("failures", 0, 30)] * 3
         with CaptureQueriesContext(connection) as queries:
             forged()
         assert len(queries) == 0
+        time.forward(4)
+        assert (forged()["Retry-After"], left(forged())) == ("6", ("failures", 0, 26))
+        time.forward(-4)
         time.forward(10)
         assert forged().status_code == 401
         assert forged().status_code == 429
