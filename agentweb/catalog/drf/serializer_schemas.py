@@ -7,6 +7,13 @@ from typing import Any
 from agentweb.catalog.type_schemas import SourceError
 
 
+def instance_of(serializer: Any) -> Any:
+    """The instance that is given, or one of the class, in the context of no call."""
+    if not isinstance(serializer, type):
+        return serializer
+    return serializer(context={"request": None, "view": None, "ctx": None})
+
+
 def schema_of_serializer(serializer: Any, *, for_output: bool = False) -> dict[str, Any]:
     """The schema of a serializer, JSON Schema 2020-12, with ``$defs`` for what is recursive or used more than once.
 
@@ -25,7 +32,7 @@ def schema_of_serializer(serializer: Any, *, for_output: bool = False) -> dict[s
         raise SourceError(f"{serializer!r} is not a serializer of Django REST framework")
     name = (serializer if is_class else type(serializer)).__name__
     try:
-        return derived(serializer() if is_class else serializer, for_output=for_output)
+        return derived(instance_of(serializer), for_output=for_output)
     except SourceError:
         raise
     except Exception as error:  # a serializer is the site's code, and may raise anything

@@ -17,7 +17,7 @@ from rest_framework.utils.serializer_helpers import ReturnDict, ReturnList
 from agentweb.catalog.drf.data import as_data
 from agentweb.catalog.drf.problems import input_error
 from agentweb.catalog.drf.requests import context_of
-from agentweb.catalog.drf.serializer_schemas import schema_of_serializer
+from agentweb.catalog.drf.serializer_schemas import instance_of, schema_of_serializer
 from agentweb.catalog.schema_sources import Output, Source
 from agentweb.wire.strict_json import Json
 
@@ -41,9 +41,7 @@ def serializer_source(given: Any) -> Source:
             ctx.serializer = serializer
         return serializer.validated_data
 
-    return Source(
-        schema, to_python, floats=frozenset(_floats(given() if isinstance(given, type) else given, ()))
-    )
+    return Source(schema, to_python, floats=frozenset(_floats(instance_of(given), ())))
 
 
 def serializer_output(given: Any) -> Output:

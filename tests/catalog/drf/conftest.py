@@ -1,0 +1,3 @@
+from tests.support.web_fixtures import catalog
+
+__all__ = ["catalog"]
