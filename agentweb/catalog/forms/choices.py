@@ -42,7 +42,7 @@ def legend(field: forms.Field) -> str:
 
 def _one_of(field: forms.ChoiceField) -> dict[str, Any]:
     if _is_asked_later(field):
-        return dict(_TEXT)
+        return {**_TEXT, "minLength": 1} if field.required else dict(_TEXT)
     values = [value for value, _label in _pairs(field)]
     return {"enum": values} if values else {"not": {}}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.forms.utils import to_current_timezone
@@ -19,6 +19,8 @@ from django.utils.datastructures import MultiValueDict
 from agentweb.catalog.type_scalars import to_datetime
 from agentweb.wire import strict_json
 from agentweb.wire.strict_json import Json
+
+_LARGEST_KEY: Final = 2**63 - 1
 
 
 class Unfit(ValueError):
@@ -40,6 +42,8 @@ def add_value(
     widget = widget or field.widget
     if value is None and not isinstance(field, forms.JSONField):
         return
+    if isinstance(field, forms.ModelChoiceField):
+        _check_keys(value)
     if isinstance(widget, forms.MultiWidget):
         _add_parts(data, name, field, value, widget)
     elif isinstance(field, forms.MultiValueField):
@@ -53,6 +57,12 @@ def add_value(
             data[name] = "on"
     else:
         data[name] = _text(field, value)
+
+
+def _check_keys(value: Json) -> None:
+    """Raises Unfit for a key that SQLite cannot even be asked for."""
+    if any(isinstance(key, int) and abs(key) > _LARGEST_KEY for key in _values(value)):
+        raise Unfit("invalid_choice", "is no key of a row")
 
 
 def _add_parts(

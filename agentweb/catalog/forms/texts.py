@@ -18,9 +18,9 @@ from agentweb.wire.schema.patterns import compile_pattern
 
 _HOST: Final = (
     r"(?:localhost|[0-9]{1,3}(?:\.[0-9]{1,3}){3}"
-    r"|(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9])"
+    r"|(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+(?:xn--[A-Za-z0-9]{1,59}|[A-Za-z]{2,63}))"
 )
-_MAILBOX: Final = r'^[^"\[]+@(?:localhost|[^@\[]+\.[A-Za-z0-9-]{2,63})$'
+_MAILBOX: Final = r'^[^"\[]+@(?:localhost|[^@\[]+\.(?:xn--[A-Za-z0-9]{1,59}|[A-Za-z]{2,63}))$'
 _TIME: Final = r"^(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?$"
 _DURATION: Final = (
     r"^[-+]?P(?=[0-9]|T[0-9])(?:[0-9]{1,8}D)?"

@@ -44,7 +44,7 @@ def test_an_entry_of_the_manifest_says_what_the_form_takes() -> None:
             "email": {
                 "type": "string",
                 "format": "email",
-                "pattern": r'^[^"\[]+@(?:localhost|[^@\[]+\.[A-Za-z0-9-]{2,63})$',
+                "pattern": r'^[^"\[]+@(?:localhost|[^@\[]+\.(?:xn--[A-Za-z0-9]{1,59}|[A-Za-z]{2,63}))$',
                 "title": "Email address",
             },
             "groups": {

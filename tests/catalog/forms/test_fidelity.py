@@ -33,6 +33,7 @@ GOOD: list[tuple[str, Any]] = [
     ("wide_slug", "größe-2"),
     ("email", "name@shop.example"),
     ("email", "name+tag@localhost"),
+    ("email", "name@shop.xn--p1ai"),
     ("url", "https://shop.example"),
     ("url", "http://127.0.0.1:8000/a?b=c#d"),
     ("url", "ftp://localhost/x"),
@@ -108,6 +109,8 @@ BAD: list[tuple[str, Any]] = [
     ("email", "name@shop"),
     ("email", "a b@shop.example"),
     ("email", "a@shop..example"),
+    ("email", "a@shop.example1"),
+    ("url", "https://1.2.3.b4/"),
     ("url", "mailto:a@shop.example"),
     ("url", "https://shop"),
     ("url", "javascript:alert(1)"),
@@ -134,6 +137,7 @@ BAD: list[tuple[str, Any]] = [
     ("size", "m"),
     ("size", "Big"),
     ("size", ""),
+    ("later", ""),
     ("rank", 3),
     ("rank", ""),
     ("some", []),
@@ -193,12 +197,14 @@ ONLY_THE_FORM_TAKES: list[tuple[str, Any]] = [
 ONLY_THE_SCHEMA_TAKES: list[tuple[str, Any]] = [
     ("text", "\x1f\x1f"),  # control characters that Python takes for blanks
     ("odd", 4),  # a step that does not begin at a multiple of itself
+    ("step", 10**30),  # a step so far out that the form's arithmetic loses it
     ("digits", Decimal("1.234")),  # digits before and after the point together
     ("later", "huge"),  # choices of a function, rows of the database
     ("group", 99),
     ("group", 10**30),
     ("named", "nobody"),
     ("groups", [1, 99]),
+    ("groups", [1, 10**30]),
     ("moment", "0001-01-01T00:00:00+14:00"),  # the ends of the calendar
 ]
 """What only the form can know, and refuses."""
