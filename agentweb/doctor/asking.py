@@ -139,7 +139,10 @@ def _keeping_connections() -> Iterator[None]:
 
 @contextmanager
 def _rolled_back(alias: str) -> Iterator[None]:
-    with transaction.atomic(using=alias):
+    outermost = transaction.atomic(using=alias)
+    # As in Django's own TestCase: a handler's atomic(durable=True) inside is not to know of this one.
+    outermost._from_testcase = True  # type: ignore[attr-defined]
+    with outermost:
         try:
             yield
         finally:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from agentweb import rooms
-from agentweb.doctor import answers_probes, database_probes, keys_probes, queue_probes, settings_probes
+from agentweb.doctor import (
+    answers_probes,
+    database_probes,
+    documents_probes,
+    keys_probes,
+    queue_probes,
+    settings_probes,
+)
 from agentweb.http.probes import Probe
 
 
@@ -14,6 +21,7 @@ def all_probes() -> list[Probe]:
         *settings_probes.PROBES,
         *keys_probes.PROBES,
         *queue_probes.PROBES,
+        *documents_probes.PROBES,
         *answers_probes.PROBES,
         *rooms.probes(),
     ]

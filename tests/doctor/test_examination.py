@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
 from agentweb import action
@@ -70,6 +70,15 @@ def test_nothing_is_left_behind(site: None) -> None:
     # Not only because nothing was written: the transaction of the test itself is still open and good.
     assert connection.in_atomic_block
     assert not connection.needs_rollback
+
+
+def test_a_read_may_open_a_durable_transaction(wrong: Wrong) -> None:
+    @action(description="Durable.", input=None)
+    def durable(_inp: Any, ctx: Any) -> Any:
+        with transaction.atomic(durable=True):
+            return {"notes": Note.objects.count()}
+
+    assert wrong() == []
 
 
 def test_no_admin_is_mailed_about_what_a_probe_found(
