@@ -131,6 +131,8 @@ def _problems(detail: Any, words: str, taken: ViewInput) -> list[dict[str, Any]]
     """Problems at their members where the view speaks of members of its input, else one for the whole."""
     if isinstance(detail, Mapping):
         known = taken.names | {api_settings.NON_FIELD_ERRORS_KEY}
+        if taken.body_is_member and detail and all(isinstance(name, int) for name in detail):
+            return problems_of(detail, (BODY,))  # the items of a list that are wrong, by their places
         if detail and all(name in known for name in detail):
             found: list[dict[str, Any]] = []
             for name, each in detail.items():

@@ -15,6 +15,7 @@ from django.utils.module_loading import import_string
 
 from agentweb.catalog.drf.view_answers import AnswerError, value_of
 from agentweb.catalog.drf.view_endpoints import Endpoint
+from agentweb.catalog.drf.view_formats import is_format, without_override
 from agentweb.catalog.drf.view_inputs import ViewInput, query_string
 from agentweb.catalog.drf.view_requests import fresh_request
 from agentweb.catalog.drf.view_routes import MissingFromURL, NoSuchAddress, Place, place_of
@@ -54,7 +55,7 @@ class ViewHandler:
                 "that a person gave.",
             )
         try:
-            response = _called(place.callback)(request, **place.kwargs)
+            response = _called(self._view(place.callback))(request, **place.kwargs)
             return value_of(response, self.taken, is_person=is_person)
         except RequestDataTooBig:
             raise RequestError(Code.PAYLOAD_TOO_LARGE, "The site takes no input of this size.") from None
@@ -65,6 +66,11 @@ class ViewHandler:
         except ValidationError as error:
             # Over HTTP this is a crash of the view, which ran the model's validation outside of a serializer.
             raise AnswerError("The view let a ValidationError of Django pass.") from error
+
+    def _view(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        if any(is_format(name) for name in self.taken.query.values()):
+            return without_override(callback)
+        return callback
 
     def _place(self, kwargs: dict[str, Any], ctx: Any) -> Place:
         try:

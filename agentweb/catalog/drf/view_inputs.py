@@ -102,16 +102,16 @@ def derived(endpoint: Endpoint, kwargs: Mapping[str, Any]) -> ViewInput:
         parameters = look.parameters()
     except Exception as error:  # the site's own code, which may expect a request
         raise UnknownInput(f"its parameters cannot be told without a request ({_said(error)})") from error
+    told = {(each["in"], each["name"]): each for each in parameters}
     found: dict[tuple[str, str], dict[str, Any]] = {}
-    for each in parameters:
-        if each["in"] in {"path", "query"}:
-            found[each["in"], each["name"]] = each
     for name in names:
         parameter = endpoint.parameters.get(name, Parameter())
         known = kwargs.get(name) or _said_of_url(parameter)
-        if known is not None or ("path", name) not in found:
-            found["path", name] = {"in": "path", "name": name, "schema": known or {}}
-        found["path", name]["required"] = parameter.is_required
+        said = told.get(("path", name), {"schema": {}}) if known is None else {"schema": known}
+        found["path", name] = {**said, "required": parameter.is_required}
+    for key, each in told.items():
+        if each["in"] in {"path", "query"}:
+            found.setdefault(key, each)
     try:
         serializer = look.request_serializer()
     except Exception as error:

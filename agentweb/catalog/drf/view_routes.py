@@ -65,6 +65,14 @@ def routes_of(endpoint: Endpoint) -> tuple[Route, ...]:
     return _routes_of(get_resolver(get_urlconf()), endpoint)
 
 
+def is_known_elsewhere(endpoint: Endpoint) -> bool:
+    """Whether the URLconf leads to another endpoint of the same class."""
+    routes = _within(get_resolver(get_urlconf()), (), frozenset(), {})
+    return endpoint.cls is not None and any(
+        getattr(route.callback, "cls", None) is endpoint.cls for route in routes
+    )
+
+
 def place_of(endpoint: Endpoint, kwargs: Mapping[str, Any]) -> Place | None:
     """The routed place of a call with these keyword arguments, or None when the view is not routed at all.
 
