@@ -1,7 +1,7 @@
 """The action manifest, ``/.well-known/agent-actions.json``: a pure function of what the site declares.
 
 The members of agent-actions/0.1 stand first and as it names them; ours follow, only where they say something:
-``title``, ``output``, ``example``, ``consequential``, ``idempotent`` and ``tags`` of an action,
+``title``, ``output``, ``example``, ``consequential``, ``idempotent``, ``confirm`` and ``tags`` of an action,
 ``description``, ``input`` and ``output`` of a flow, and ``keys``.
 """
 
@@ -74,6 +74,8 @@ def action_entry(action: Action, prefix: str = "") -> dict[str, Any]:
         entry["consequential"] = action.consequential
     if action.idempotent != is_idempotent_by_nature(action.effect, action.method):
         entry["idempotent"] = action.idempotent
+    if action.confirm is not None:
+        entry["confirm"] = action.confirm
     if action.tags:
         entry["tags"] = list(action.tags)
     return entry

@@ -125,7 +125,13 @@ def test_everything_that_can_be_said_of_an_action_is_said_once(catalog):
         "tip", effect="spend", scope="tip", cost={"amount": 25, "currency": "USD"}, input={"type": "object"}
     )
     declare(
-        "publish", effect="write", scope="p", consequential=True, idempotent=True, input={"type": "object"}
+        "publish",
+        effect="write",
+        scope="p",
+        consequential=True,
+        idempotent=True,
+        confirm="person",
+        input={"type": "object"},
     )
     checkout, publish, tip = the_manifest()["actions"]
     assert checkout == {
@@ -148,6 +154,7 @@ def test_everything_that_can_be_said_of_an_action_is_said_once(catalog):
     }
     assert tip["cost"] == {"amount": 25, "currency": "USD"}
     assert (publish["consequential"], publish["idempotent"]) == (True, True)
+    assert publish["confirm"] == "person"
 
 
 @pytest.mark.parametrize("effect", ["read", "write", "send", "spend", "delete"])
