@@ -13,6 +13,7 @@ from agentweb import conf
 from agentweb.access import approvals
 from agentweb.access.approvals import Wanted
 from agentweb.access.models import Approval
+from agentweb.catalog.schema_shapes import password_members
 from agentweb.invoke.calls import Call
 from agentweb.invoke.redaction import masked
 from agentweb.ledger.charges import Ceiling
@@ -66,7 +67,7 @@ class Consent:
             effect=self.call.action.effect,
             caller=self.call.caller,
             value=self.value,
-            shown=masked(self.value),
+            shown=masked(self.value, password_members(self.call.action.input_schema)),
             amount=self.ceiling.amount if self.ceiling is not None else None,
             currency=self.ceiling.currency if self.ceiling is not None else "",
         )

@@ -8,6 +8,7 @@ The built-in list cannot be switched off; AGENTWEB["SENSITIVE_NAMES"] adds to it
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, Final
 
@@ -100,12 +101,16 @@ def redact(value: Any) -> tuple[Any, list[str]]:
     return _redact(value, _names(tuple(conf.get("SENSITIVE_NAMES"))), {}, removed), removed
 
 
-def masked(value: Any) -> Any:
+def masked(value: Any, also: Collection[str] = ()) -> Any:
     """The value as people may see it: a sensitive member is there, with ``HIDDEN`` for what it holds.
 
-    For display only; takes plain JSON and leaves it as it is.
+    ``also`` are members of the value itself that are secret whatever their names. For display only; takes plain JSON
+    and leaves it as it is.
     """
-    return _masked(value, _names(tuple(conf.get("SENSITIVE_NAMES"))))
+    found = _masked(value, _names(tuple(conf.get("SENSITIVE_NAMES"))))
+    if also and isinstance(found, dict):
+        return {name: HIDDEN if name in also else member for name, member in found.items()}
+    return found
 
 
 def _masked(value: Any, names: _Names) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from inspect import iscoroutinefunction
 from typing import Any, Final
 
+from asgiref.sync import async_to_sync
 from django.db import IntegrityError, models, transaction
 from django.forms.models import BaseModelForm
 
@@ -35,10 +37,16 @@ class Submit:
         self.__module__ = form.__module__
         self.__doc__ = description_of(form)
 
+    def submit(self, form: Any, ctx: Any) -> Any:
+        method = getattr(form, self.method)
+        if iscoroutinefunction(method):
+            method = async_to_sync(method)
+        return method(**given(self.wanted, ctx))
+
     def __call__(self, inp: Any, ctx: Any) -> dict[str, Any]:
         try:
             with transaction.atomic():
-                result = getattr(ctx.form, self.method)(**given(self.wanted, ctx))
+                result = self.submit(ctx.form, ctx)
         except IntegrityError:
             # Somebody else saved the same between the check of the form and its save: now the form knows.
             ctx.form.full_clean()

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.test import override_settings
 
 from agentweb import action
+from agentweb.access.models import Approval
 from agentweb.catalog.registry import registry
 from agentweb.testing import TestAgent
 from tests.catalog.forms.every import Account
@@ -179,6 +180,12 @@ def test_what_the_form_itself_does_is_answered_as_its_method_says() -> None:
             assert request.path == "/agent/sends"
             assert user.is_anonymous
 
+    class SendsLater(Contact):
+        """Send, when there is time."""
+
+        async def send(self) -> dict[str, str]:
+            return {"queued": self.cleaned_data["email"]}
+
     class Tells(Contact):
         """Tell."""
 
@@ -187,11 +194,13 @@ def test_what_the_form_itself_does_is_answered_as_its_method_says() -> None:
 
     action.from_form(Saves, name="saves", scope="form:a")
     action.from_form(Sends, name="sends", effect="send", scope="form:b")
+    action.from_form(SendsLater, name="sends_later", effect="send", scope="form:b")
     action.from_form(Tells, name="tells", scope="form:c")
     assert registry.faults() == []
     value = {"name": "ada", "email": "ada@shop.example"}
     assert agent().post("/agent/saves", value).json() == {"saved": True}
     assert agent().post("/agent/sends", value).json() == {"sent": True}
+    assert agent().post("/agent/sends_later", value).json() == {"queued": "ada@shop.example"}
     assert agent().post("/agent/tells", value).json() == {"ticket": "T-1", "for": "Ada"}
 
 
@@ -287,3 +296,15 @@ def test_a_moment_that_another_time_zone_does_not_have_is_refused() -> None:
         ("/at", "out_of_range", "'at' must be a moment that exists in every time zone."),
         ("/split", "out_of_range", "'split' must be a moment that exists in every time zone."),
     ]
+
+
+def test_a_person_who_approves_the_call_does_not_see_the_password() -> None:
+    class Pin(forms.Form):
+        pin = forms.CharField(widget=forms.PasswordInput)
+        amount = forms.IntegerField()
+
+    declare(Pin, confirm="person")
+    person = User.objects.create(username="ada")
+    answer = TestAgent(scopes=["form:*"], user=person).post("/agent/submit", {"pin": "4321", "amount": 5})
+    assert answer.status_code == 428
+    assert Approval.objects.get().shown == '{"pin":"[hidden]","amount":5}'
