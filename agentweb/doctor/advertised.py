@@ -9,6 +9,7 @@ from agentweb import rooms
 from agentweb.http.documents import PublicDocument
 from agentweb.http.doors import all_doors
 from agentweb.http.probes import Answer, Examined
+from agentweb.wire.errors import RequestError
 from agentweb.wire.strict_json import loads
 
 LOG: Final = "See the log of agentweb.http for the request, and the traceback there."
@@ -19,12 +20,14 @@ _LARGEST: Final = 50_000_000
 
 
 def documents(site: Examined) -> Iterator[tuple[str, PublicDocument, Answer]]:
+    """Path, document and the answer to a GET, of every public document."""
     for document in rooms.documents():
         path = document.path_at(site.place)
         yield path, document, site.ask("GET", path)
 
 
 def doors(site: Examined) -> list[str]:
+    """Paths of all doors."""
     return [door.path_at(site.place) for door in all_doors()]
 
 
@@ -45,7 +48,7 @@ def error_code(answer: Answer) -> str | None:
     try:
         body: Any = loads(answer.body, max_bytes=_LARGEST)
         return str(body["error"]["code"])
-    except Exception:
+    except (RequestError, LookupError, TypeError):
         return None
 
 
@@ -58,6 +61,7 @@ def said(answer: Answer) -> str:
 
 
 def cure(answer: Answer) -> str:
+    """What to do about an answer that is not the one that was to come."""
     if answer.status == 400 and not answer.is_ours:
         return "Django itself refused it: look at ALLOWED_HOSTS and AGENTWEB['ORIGIN']."
     if answer.status == 404:

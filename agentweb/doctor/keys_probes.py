@@ -147,6 +147,6 @@ PROBES: Final = (
         Level.WARNING,
         "The database's clock agrees with this one.",
         other_clock_in_the_database,
-        after=WITH_TABLES,
+        after=(*WITH_TABLES, "D034"),
     ),
 )
