@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from django import forms
 from django.core.exceptions import FieldDoesNotExist, ValidationError
@@ -56,7 +56,9 @@ def form_source(form: Any) -> Source:
         cleaned: dict[str, Any] = bound.cleaned_data
         return cleaned
 
-    return Source(schema, to_python)
+    # Of the types only the floats matter: what costs money may be none.
+    cleaned_types = {name: float for name, field in fields.items() if isinstance(field, forms.FloatField)}
+    return Source(schema, to_python, hint=TypedDict(form.__name__, cleaned_types))  # type: ignore[operator]
 
 
 def description_of(form: Any) -> str:

@@ -141,6 +141,17 @@ def test_limits_are_said_where_json_schema_has_words_for_them(
     assert {name: str(found.get(name)) for name in schema} == schema
 
 
+def test_a_cost_is_no_float() -> None:
+    class Order(forms.Form):
+        price = forms.FloatField()
+        exact = forms.DecimalField()
+
+    words = {"form": Order, "effect": "spend", "scope": "a:b"}
+    found = refused(cost={"field": "price", "currency": "USD"}, **words)
+    assert (found.id, "as a float" in found.message) == ("agentweb.E020", True)
+    assert published(cost={"field": "exact", "currency": "USD"}, **words).cost is not None
+
+
 class Upload(forms.Form):
     """Upload."""
 
