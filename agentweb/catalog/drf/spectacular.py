@@ -7,6 +7,7 @@ them is decided here.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ _SAID_ELSEWHERE: Final = frozenset(
     | {"error_messages", "allow_null", "many", "context", "data", "instance", "allow_empty"}
 )
 """Arguments of a nested serializer that change nothing of what its object looks like."""
+
+_NO_NAME: Final = re.compile(r"[^\w.-]")
 
 _quiet: Final = threading.Lock()
 
@@ -132,7 +135,7 @@ class _Deriver(AutoSchema):
         for name, other in self.known.items():
             if _are_alike(serializer, other):
                 return self.component(name, serializer)
-        name = self.new_name(self._get_serializer_name(serializer, direction, bypass_extensions))
+        name = self.new_name(_component_name(serializer))
         self.known[name] = serializer
         self.open += 1
         if self.open > _MAX_OPEN:
@@ -199,6 +202,15 @@ def _are_alike(one: Any, other: Any) -> bool:
 def _telling(serializer: Any) -> dict[str, Any]:
     found = {name: value for name, value in serializer._kwargs.items() if name not in _SAID_ELSEWHERE}
     return {**found, "partial": getattr(serializer.root, "partial", False)}
+
+
+def _component_name(serializer: Any) -> str:
+    """As drf-spectacular names it, but without the words for directions, which depend on the site's settings."""
+    told = get_override(serializer, "component_name") or getattr(
+        getattr(serializer, "Meta", None), "ref_name", None
+    )
+    name = str(told or type(serializer).__name__)
+    return _NO_NAME.sub("_", name.removesuffix("Serializer") or name)
 
 
 def _named(field: Any) -> str:
