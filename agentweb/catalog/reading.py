@@ -202,7 +202,9 @@ class _Reader:
             self.note(
                 FaultId.INPUT_TYPE,
                 f"No input schema can be derived: {error}.",
-                "Use a dataclass or TypedDict of plain types, or write the schema as a dict: input={...}. "
+                "Give a serializer as serializer=."
+                if is_serializer(self.written.input)
+                else "Use a dataclass or TypedDict of plain types, or write the schema as a dict: input={...}. "
                 "An action without input has None as the hint.",
             )
             return None

@@ -48,6 +48,14 @@ def field_schema(field: Field, of: Callable[[Field], Schema]) -> Schema | None:
             return _moment(field, api_settings.DATETIME_FORMAT, "date-time" if settings.USE_TZ else None)
         case serializers.DateField():
             return _moment(field, api_settings.DATE_FORMAT, "date")
+        case serializers.UUIDField() if field.uuid_format != "hex_verbose":
+            return {"type": "integer" if field.uuid_format == "int" else "string"}
+        case serializers.UUIDField():
+            return {"type": "string", "format": "uuid"}
+        case serializers.HyperlinkedRelatedField():
+            return {"type": "string"}
+        case serializers.ReadOnlyField() if not hasattr(getattr(field.parent, "Meta", None), "model"):
+            return {}
         case serializers.CharField() | serializers.TimeField() | serializers.DurationField():
             return {"type": "string"}
         case serializers.ListField():

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from django.core.exceptions import FieldDoesNotExist
 from drf_spectacular.drainage import GENERATOR_STATS, get_override, has_override
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, force_instance
+from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, force_instance, get_type_hints
 from rest_framework import serializers
 from rest_framework.views import APIView
 
@@ -36,7 +37,7 @@ _SAID_ELSEWHERE: Final = frozenset(
 
 _NO_NAME: Final = re.compile(r"[^\w.-]")
 
-_quiet: Final = threading.Lock()
+_quiet: Final = threading.RLock()
 
 Schema = dict[str, Any]
 
@@ -104,7 +105,7 @@ class _Deriver(AutoSchema):
             if found is None:
                 return None
             schema = converted(found, drop=self.drop)
-        elif field.allow_null:
+        elif field.allow_null or (self.direction == RESPONSE and _may_hold_null(field)):
             schema = or_null(schema)
         return words.described(schema, field, with_default=self.direction == REQUEST)
 
@@ -184,6 +185,12 @@ class _Deriver(AutoSchema):
             schema["additionalProperties"] = False
         return schema
 
+    def _map_response_type_hint(self, method: Any) -> Any:
+        """A method or property without a hint gives anything; drf-spectacular says that it gives a text."""
+        if not has_override(method, "field") and not _is_hinted(method):
+            return {}
+        return super()._map_response_type_hint(method)
+
     def _postprocess_serializer_schema(self, schema: Any, serializer: Any, direction: Any) -> Any:
         return schema
 
@@ -192,6 +199,24 @@ def _travels(field: Any, *, is_output: bool) -> bool:
     if isinstance(field, serializers.HiddenField):
         return False
     return not field.write_only if is_output else not field.read_only
+
+
+def _may_hold_null(field: Any) -> bool:
+    """Whether a read-only field shows a column that may be empty; DRF does not say so of it."""
+    model = getattr(getattr(field.parent, "Meta", None), "model", None)
+    if not field.read_only or model is None:
+        return False
+    try:
+        return bool(getattr(model._meta.get_field(field.source), "null", False))
+    except FieldDoesNotExist:
+        return False
+
+
+def _is_hinted(method: Any) -> bool:
+    try:
+        return "return" in get_type_hints(method)
+    except Exception:  # a hint is code, and may raise anything
+        return False
 
 
 def _are_alike(one: Any, other: Any) -> bool:

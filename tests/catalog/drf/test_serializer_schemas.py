@@ -272,6 +272,66 @@ def test_drf_spectacular_is_imported_only_where_a_serializer_is_declared() -> No
     assert found.returncode == 0, found.stderr
 
 
+def given(field: serializers.Field) -> dict[str, Any]:
+    return member(field, for_output=True)
+
+
+def test_what_fields_give_when_it_is_not_what_they_take() -> None:
+    assert given(serializers.DecimalField(max_digits=5, decimal_places=2)) == {"type": "string"}
+    assert given(serializers.DecimalField(max_digits=5, decimal_places=2, coerce_to_string=False)) == {
+        "type": "number"
+    }
+    assert given(serializers.BigIntegerField(coerce_to_string=True)) == {"type": "string"}
+    assert given(serializers.IntegerField(min_value=1)) == {"type": "integer"}
+    assert given(serializers.EmailField()) == {"type": "string"}
+    assert given(serializers.UUIDField()) == {"type": "string", "format": "uuid"}
+    assert given(serializers.UUIDField(format="int")) == {"type": "integer"}
+    assert given(serializers.DateField()) == {"type": "string", "format": "date"}
+    assert given(serializers.DateField(format="%d.%m.%Y")) == {"type": "string"}
+    assert given(serializers.DateTimeField()) == {"type": "string", "format": "date-time"}
+    assert given(serializers.TimeField()) == {"type": "string"}
+    assert given(serializers.ImageField()) == {"type": ["string", "null"]}
+    assert given(serializers.ReadOnlyField()) == {}
+    assert given(serializers.JSONField()) == {}
+    assert given(serializers.MultipleChoiceField(choices=["a"])) == {
+        "type": "array",
+        "items": {"type": "string", "enum": ["a"]},
+    }
+
+
+def test_a_method_gives_what_its_hint_says_and_else_anything() -> None:
+    class Shown(serializers.Serializer):
+        hinted = serializers.SerializerMethodField()
+        nested = serializers.SerializerMethodField()
+        bare = serializers.SerializerMethodField()
+
+        def get_hinted(self, row: Any) -> int | None:
+            return 1
+
+        @extend_schema_field(Line(many=True))
+        def get_nested(self, row: Any) -> Any:
+            return []
+
+        def get_bare(self, row: Any):  # type: ignore[no-untyped-def]
+            return 1
+
+    properties = schema_of_serializer(Shown, for_output=True)["properties"]
+    assert properties["hinted"] == {"type": ["integer", "null"]}
+    assert properties["nested"]["items"] == schema_of_serializer(Line, for_output=True)
+    assert properties["bare"] == {}
+
+
+def test_a_read_only_column_that_may_be_empty_may_be_null() -> None:
+    class Books(serializers.ModelSerializer):
+        class Meta:
+            model = Book
+            fields = read_only_fields = ("published", "title")
+
+    properties = schema_of_serializer(Books, for_output=True)["properties"]
+    assert properties["published"]["type"] == ["string", "null"]
+    assert properties["title"]["type"] == "string"
+
+
 # -- what the author says
 
 
@@ -413,6 +473,11 @@ def test_a_serializer_that_is_none_is_a_fault() -> None:
             f"The serializer cannot be the input: {given!r} is not a serializer of Django REST framework."
         )
         assert "many=True" in found.hint
+
+
+def test_a_serializer_as_input_is_a_fault_that_says_the_word() -> None:
+    found = refused(input=Line, **WRITES)
+    assert (found.id, found.hint) == ("agentweb.E016", "Give a serializer as serializer=.")
 
 
 def test_a_serializer_without_a_schema_is_a_fault_that_names_the_field() -> None:
