@@ -246,7 +246,7 @@ def decides_for_all(user: AbstractBaseUser | AnonymousUser) -> bool:
 
 def decidable_by(user: AbstractBaseUser | AnonymousUser, approval_id: str) -> Approval | None:
     """The approval of this id when the user may decide about it, whatever its state; else None."""
-    approval = Approval.objects.filter(pk=approval_id).first()
+    approval = Approval.objects.select_related("user").filter(pk=approval_id).first()
     return approval if approval is not None and may_decide(approval, user) else None
 
 
@@ -259,7 +259,7 @@ def waiting_for(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Approval]:
     if decides_for_all(user):
         whose |= Q(user_id=None)
     waiting = Approval.objects.filter(whose, state=State.PENDING, expires_at__gt=now_datetime())
-    return waiting.order_by("created_at")
+    return waiting.select_related("user").order_by("created_at")
 
 
 def state_of(approval: Approval) -> State:

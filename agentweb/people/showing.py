@@ -51,13 +51,15 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """An approval as a template shows it. ``agent_name`` is what the agent calls itself, ``note`` what was written on
-    its grant; either may be empty. ``cost`` is empty when the action does not spend."""
+    its grant; either may be empty. ``person`` is for whom the agent acts, empty for nobody; ``cost`` is empty when the
+    action does not spend."""
 
     id: str
     state: State
     agent_name: str
     agent_key: str
     note: str
+    person: str
     title: str
     description: str
     effect: str
@@ -73,7 +75,7 @@ class Shown:
 
 
 def show(found: Sequence[Approval]) -> list[Shown]:
-    """Two queries for any number of approvals."""
+    """At most two queries for any number of approvals whose users are there."""
     notes = dict(Grant.objects.filter(pk__in={each.grant_id for each in found}).values_list("pk", "note"))
     sessions = {each.subject.removeprefix(_SESSION) for each in found if each.subject.startswith(_SESSION)}
     names = dict(Session.objects.filter(pk__in=sessions).values_list("pk", "client_name")) if sessions else {}
@@ -96,6 +98,7 @@ def _shown(approval: Approval, *, note: str, agent_name: str) -> Shown:
         agent_name=visible(agent_name),
         agent_key="" if approval.subject.startswith(_SESSION) else approval.subject,
         note=visible(note),
+        person="" if approval.user is None else visible(approval.user.get_username()),
         title=action.title if action is not None else approval.action,
         description=action.description if action is not None else "",
         effect=str(_EFFECTS.get(approval.effect, "")),

@@ -60,7 +60,11 @@ class ApprovalView(PersonView):
         approval = approvals.decidable_by(self.person, approval_id)
         if approval is None:
             raise Http404
-        context = {"approval": show([approval])[0], "is_undecided": status != 200}
+        context = {
+            "approval": show([approval])[0],
+            "is_own": approval.user_id == self.person.pk,
+            "is_undecided": status != 200,
+        }
         return render(request, "agentweb/people/approval.html", context, status=status)
 
     def post(self, request: HttpRequest, approval_id: str) -> HttpResponse:

@@ -133,8 +133,12 @@ def test_to_others_the_call_does_not_exist(ann: User, ask: Ask, method: str) -> 
 def test_staff_with_the_permission_decide_also_for_agents_that_act_for_nobody(ann: User, ask: Ask) -> None:
     hers, nobodys = ask(ann), ask(None)
     assert browser(ann).get(page(nobodys)).status_code == 404
+    assert "For whom" not in Document(browser(ann).get(page(hers))).text
     sam = browser(staff("decide_approval"))
-    for ident in (hers, nobodys):
+    for ident, whom in ((hers, "ann"), (nobodys, "Nobody in particular")):
+        text = re.sub(r"\s+", " ", Document(sam.get(page(ident))).text)
+        assert f"For whom {whom} " in text
+        assert "in your name" not in text
         assert sam.post(page(ident), {"decision": "approve"}).status_code == 303
         assert state(ident) == "approved"
 
