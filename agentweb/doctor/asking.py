@@ -64,7 +64,7 @@ class Asking:
             status=answered["status"],
             headers={name: value for name, value in pairs if name != "set-cookie"},
             body=content,
-            cookies=tuple(value for name, value in pairs if name == "set-cookie"),
+            cookies=tuple(value.strip() for name, value in pairs if name == "set-cookie"),
             log=tuple(log),
             written=tuple(sorted(set(written))),
         )
