@@ -75,8 +75,9 @@ class ChosenFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
         self.model_admin = model_admin
-        value = self.used_parameters.get(str(self.parameter_name))
-        return [] if value is None else [(str(value), self.name_of(str(value)))]
+        value = str(self.used_parameters.get(str(self.parameter_name)) or "")
+        # PostgreSQL finds out about NUL only when it is asked.
+        return [(value, self.name_of(value))] if value and "\0" not in value else []
 
     def name_of(self, value: str) -> str:
         """What the chosen value is called."""

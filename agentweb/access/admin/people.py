@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 from django import forms
@@ -48,7 +49,7 @@ def person_field(
         and registered.has_view_permission(request)
     ):
         return forms.ModelChoiceField(
-            model._default_manager.all(),
+            registered.get_queryset(request),  # the site may show its staff some people only
             label=label,
             help_text=help_text,
             required=required,
@@ -72,10 +73,10 @@ class PersonNameField(forms.CharField):
         if not name:
             return None
         model = get_user_model()
-        try:
-            return model._default_manager.get_by_natural_key(name)
-        except model.DoesNotExist:
-            raise ValidationError(gettext("There is no such person."), code="invalid_choice") from None
+        person = model._default_manager.filter(**{model.USERNAME_FIELD: name}).first()
+        if person is None:
+            raise ValidationError(gettext("There is no such person."), code="invalid_choice")
+        return person
 
     def run_validators(self, value: Any) -> None:
         """A person is no text; its length was never the point."""
@@ -91,16 +92,15 @@ class PersonFilter(ChosenFilter):
     title = _("person")
     parameter_name = "person"
 
+    person: Any = None
+
     def name_of(self, value: str) -> str:
-        model = get_user_model()
-        try:
-            person = model._default_manager.filter(pk=value).first()
-        except (ValueError, ValidationError, OverflowError):
-            person = None
-        return super().name_of(str(person) if person is not None else value)
+        with suppress(ValueError, ValidationError, OverflowError):
+            self.person = get_user_model()._default_manager.filter(pk=value).first()
+        return super().name_of(value if self.person is None else str(self.person))
 
     def narrowed(self, rows: Rows, value: str) -> Rows:
-        return rows.filter(user=value)
+        return rows.none() if self.person is None else rows.filter(user=self.person)
 
 
 NOBODY = pgettext_lazy("no person", "–")

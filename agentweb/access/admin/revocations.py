@@ -83,7 +83,7 @@ class RevocationAdmin(LogAdmin):
                 row = Revocation.objects.filter(ident=ident, by="").first()
                 if is_new and row is not None:
                     self.log_addition(request, row, f"Revoked: {reason}" if reason else "Revoked.")
-                said = gettext("%s is revoked.") if is_new else gettext("%s was revoked before.")
+                said = gettext("Revoked: %s") if is_new else gettext("Revoked before: %s")
                 self.message_user(request, said % ident)
                 return HttpResponseRedirect(
                     reverse("admin:agentweb_revocation_changelist", current_app=self.admin_site.name)

@@ -23,6 +23,7 @@ from agentweb.access.admin.people import may_give_for, person_field
 from agentweb.access.admin.showing import effect, said
 from agentweb.access.issuing import check_request
 from agentweb.access.models import Grant
+from agentweb.access.sessions import check_client_name
 from agentweb.wire.encoding import new_nonce
 from agentweb.wire.errors import MoneyError
 from agentweb.wire.grant_shape import MAX_DELEGATE, MAX_NOTE
@@ -169,7 +170,7 @@ class TermsForm(forms.Form):
                 place = int(name.partition(".")[2] or -1)
                 if place >= 0 and place < len(scopes):
                     message = f"{scopes[place]}: {message}"
-                name = "scopes" if 0 <= place < checked else "patterns"
+                name = "scopes" if 0 <= place < checked or "scopes" in had else "patterns"
             name = _FIELD_OF.get(name, name)
             if name not in had:
                 self.add_error(name if name in self.fields else None, message)
@@ -268,6 +269,12 @@ class SessionForm(TermsForm):
         widget=forms.TextInput(attrs={"class": "vTextField"}),
         help_text=_("What the person will see in the list of connected agents."),
     )
+
+    def clean_client_name(self) -> str:
+        name = str(self.cleaned_data["client_name"])
+        for entry in check_client_name(name):
+            raise forms.ValidationError(entry["message"])
+        return name
 
     layout: ClassVar[Any] = (
         (None, {"fields": ("user", "client_name", "note")}),
