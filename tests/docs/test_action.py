@@ -77,6 +77,18 @@ def test_the_actions_answer_where_the_page_says() -> None:
         assert answer.json()["error"]["amount"] == "160.00"
 
 
+@pytest.mark.django_db
+def test_the_serializer_decides_and_writes_the_answer() -> None:
+    with running(PAGE):
+        agent = TestAgent(scopes=["rooms:hold"])
+        stay = {"room": "8", "arrival": "2026-01-31", "nights": 2}
+        answer = agent.post("/agent/hold_room", stay)
+        assert (answer.status_code, answer.json()) == (200, {"room": "8", "until": "2026-02-02"})
+        answer = agent.post("/agent/hold_room", {**stay, "nights": 8})
+        [problem] = answer.json()["error"]["problems"]
+        assert (answer.status_code, problem["pointer"], problem["code"]) == (422, "", "too_long")
+
+
 def test_the_flow_is_published() -> None:
     with running(PAGE):
         [found] = registry.flows()
