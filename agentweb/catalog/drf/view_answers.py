@@ -42,6 +42,14 @@ from agentweb.wire.strict_json import Json
 
 _CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _SAYS_NOTHING: Final = frozenset({"error", "invalid"})
+_CODES: Final = {
+    406: Code.NOT_ACCEPTABLE,
+    413: Code.PAYLOAD_TOO_LARGE,
+    414: "uri_too_long",
+    415: Code.UNSUPPORTED_MEDIA_TYPE,
+    416: "range_not_satisfiable",
+}
+"""Codes that are ours, and those of phrases that Python spells by its version."""
 _MAX_WORDS: Final = 500
 _EMPTY: Final = frozenset({204, 205, 304})
 
@@ -157,6 +165,9 @@ def _own_code(detail: Any) -> str | None:
 
 def _by_status(status: int) -> str:
     """A code for a status that has none here: 410 is ``gone``."""
+    known = _CODES.get(status)
+    if known is not None:
+        return known
     with suppress(ValueError):
         return re.sub(r"[^a-z0-9]+", "_", HTTPStatus(status).phrase.lower()).strip("_")
     return "refused"

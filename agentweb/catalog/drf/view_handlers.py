@@ -17,7 +17,7 @@ from agentweb.catalog.drf.view_answers import AnswerError, value_of
 from agentweb.catalog.drf.view_endpoints import Endpoint
 from agentweb.catalog.drf.view_formats import is_format, without_override
 from agentweb.catalog.drf.view_inputs import ViewInput, query_string
-from agentweb.catalog.drf.view_requests import fresh_request
+from agentweb.catalog.drf.view_requests import fresh_request, person_of
 from agentweb.catalog.drf.view_routes import MissingFromURL, NoSuchAddress, Place, place_of
 from agentweb.wire.errors import AuthorizationError, Code, InputError, RequestError
 from agentweb.wire.schema.problems import make_problem
@@ -38,8 +38,10 @@ class ViewHandler:
         """The view's own JSON. Raises its refusals as AgentErrors; what else it raises is a crash."""
         sent = self.taken.sent(inp)
         place = self._place(sent.kwargs, ctx)
+        user = person_of(ctx)
         request = fresh_request(
             ctx,
+            user,
             method=self.endpoint.method.upper(),
             path=place.path,
             query=query_string(sent.query),
@@ -47,7 +49,7 @@ class ViewHandler:
             has_body=self.taken.has_body,
             match=place.match,
         )
-        is_person = ctx.user.is_authenticated
+        is_person = user.is_authenticated
         if not is_person and _needs_login(place.callback):
             raise AuthorizationError(
                 Code.NOT_ALLOWED,

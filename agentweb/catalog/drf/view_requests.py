@@ -13,8 +13,10 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.core.handlers.wsgi import WSGIRequest
 from django.urls import ResolverMatch, get_script_prefix
+from django.utils.crypto import salted_hmac
 
 from agentweb import conf
 from agentweb.wire.json_writing import dumps
@@ -40,8 +42,14 @@ _ACCEPT: Final = "application/json, */*"
 """JSON; else what the view has, which is an answer if it is JSON under another name."""
 
 
+def person_of(ctx: Any) -> Any:
+    """The user that the view sees: the person for whom the agent acts, if it may still log in, else nobody."""
+    return ctx.user if getattr(ctx.user, "is_active", True) else AnonymousUser()
+
+
 def fresh_request(
     ctx: Any,
+    user: Any,
     *,
     method: str,
     path: str,
@@ -50,7 +58,10 @@ def fresh_request(
     has_body: bool,
     match: ResolverMatch | None,
 ) -> WSGIRequest:
-    """A request of ``method`` (upper-case) to ``path``, without a script prefix; ``ctx`` becomes ``request.agent``."""
+    """A request of ``method`` (upper-case) to ``path``, without a script prefix; ``ctx`` becomes ``request.agent``.
+
+    ``user`` is who sent it, see ``person_of``.
+    """
     content = dumps(body) if has_body else b""
     environ = {
         **_origin(ctx.request),
@@ -70,11 +81,12 @@ def fresh_request(
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
     }
-    user = ctx.user
     if user.is_authenticated:
         # A cache in front of the view tells people apart by these headers (Vary), and must tell them apart here too.
-        environ["HTTP_COOKIE"] = f"agent-of={user.pk}"
-        environ["HTTP_AUTHORIZATION"] = f"Agent-Of {user.pk}"
+        # Nobody can guess the value, or a visitor who sends it would be served what was kept for another.
+        mark = salted_hmac("agentweb.views", str(user.pk), algorithm="sha256").hexdigest()
+        environ["HTTP_COOKIE"] = f"agent-of={mark}"
+        environ["HTTP_AUTHORIZATION"] = f"Agent-Of {mark}"
     request: Any = WSGIRequest(environ)
     request.COOKIES = {}
     request.resolver_match = match

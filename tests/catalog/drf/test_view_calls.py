@@ -157,6 +157,22 @@ def test_a_session_cookie_beside_the_call_makes_nobody_of_it(people: Any) -> Non
     assert client.get("/agent/who", secure=True).json() == {"user": "AnonymousUser"}
 
 
+def test_a_person_who_may_no_longer_log_in_is_nobody(people: Any) -> None:
+    class Mine(APIView):
+        permission_classes = (permissions.IsAuthenticated,)
+
+        def get(self, request: Any) -> Response:
+            """Say whose."""
+            return Response({"user": str(request.user)})
+
+    publish(Mine, name="mine")
+    agent = TestAgent(scopes=["*"], user=people.ada)
+    assert said(agent.get("/agent/mine")) == (200, {"user": "ada"})
+    people.ada.is_active = False
+    people.ada.save()
+    assert agent.get("/agent/mine").status_code in {401, 403}
+
+
 def test_a_call_from_a_shell_reaches_the_view_too(people: Any) -> None:
     from agentweb.invoke.door import invoke
 
@@ -310,6 +326,12 @@ def test_a_cache_tells_people_apart_as_it_does_over_http(people: Any) -> None:
             assert TestAgent(scopes=["*"], user=user).get("/agent/mine").json() == {"user": user.username}
         assert Client().get("/agent/mine", secure=True).json() == {"user": "AnonymousUser"}
         assert Client().get("/mine/", secure=True).json() == {"user": "AnonymousUser"}
+        # What tells them apart is nothing that a visitor could send to be taken for ada.
+        for cookie in (f"agent-of={people.ada.pk}", "agent-of=ada"):
+            assert (
+                Client(headers={"Cookie": cookie}).get("/mine/", secure=True).json()["user"]
+                == "AnonymousUser"
+            )
 
 
 def test_values_that_no_url_can_hold_find_nothing(people: Any) -> None:
@@ -470,6 +492,7 @@ def test_a_refusal_of_the_view_is_one_of_ours(error: Exception, expected: Any, p
         (lambda: JsonResponse({"why": ["a", "b"]}, status=418), (418, "i_m_a_teapot", "why: a why: b")),
         (lambda: HttpResponse("<h1>No</h1>", status=451), (451, "unavailable_for_legal_reasons", None)),
         (lambda: HttpResponse("no", status=499), (499, "refused", None)),
+        (lambda: HttpResponse("no", status=413), (413, "payload_too_large", None)),
         (lambda: Response({"x": 1}, status=503), (500, "handler_error", None)),
         (lambda: HttpResponseRedirect("/elsewhere"), (500, "handler_error", None)),
         (lambda: HttpResponse("<h1>Welcome</h1>"), (500, "handler_error", None)),

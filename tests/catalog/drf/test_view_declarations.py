@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import path
 from django.views import View
 from drf_spectacular.drainage import GENERATOR_STATS
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import generics, serializers, viewsets
 from rest_framework.decorators import action as extra
 from rest_framework.decorators import api_view
@@ -409,6 +409,34 @@ def test_what_extend_schema_says_counts_whatever_the_site_s_default_is() -> None
     assert schema("books_say")["required"] == ["loud", "title"]
     assert schema("books_say")["properties"]["loud"] == {"type": "boolean"}
     assert schema("books_hush")["properties"] == {}
+
+
+def test_extend_schema_is_read_wherever_it_stands() -> None:
+    @extend_schema(request=Title)
+    class Basket(APIView):
+        """Fill it."""
+
+        def post(self, request: Any) -> Response:
+            return Response(request.data)
+
+    @extend_schema(request=Key)
+    @api_view(["POST"])
+    def key(request: Any) -> Response:
+        """Take a key."""
+        return Response(request.data)
+
+    @extend_schema_view(create=extend_schema(request=Key))
+    class Books(viewsets.ModelViewSet[Book]):
+        queryset = Book.objects.all()
+        serializer_class = Title
+
+    names(Basket)
+    names(key)
+    names(Books, prefix="books")
+    assert schema("basket")["required"] == ["title"]
+    assert schema("key")["required"] == ["key"]
+    assert schema("books_create")["required"] == ["key"]
+    assert schema("books_update")["required"] == ["pk", "title"]
 
 
 def test_publishing_leaves_the_view_and_drf_spectacular_as_they_were() -> None:

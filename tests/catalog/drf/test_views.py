@@ -321,7 +321,11 @@ def without_ids(value: Any) -> Any:
 
 
 def snapshot() -> list[Any]:
-    return [*Book.objects.order_by("slug").values(), *Writer.objects.order_by("name").values("name")]
+    """Everything that views could have changed."""
+    books = Book.objects.order_by("slug").values(
+        "slug", "title", "price", "published", "added", "key", "writer__name", "owner"
+    )
+    return [*books, *Writer.objects.order_by("name").values("name")]
 
 
 @contextmanager
