@@ -19,9 +19,10 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning
 from django.urls import URLPattern, URLResolver, get_resolver, get_script_prefix
+from django.utils import translation
 
 from agentweb import conf
-from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS, mount_prefix
+from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS, mount_prefix, sites_language
 from agentweb.agent_actions.site_urls import NO_SUCH_PATH
 from agentweb.catalog.actions import Action
 from agentweb.catalog.registry import registry
@@ -42,7 +43,7 @@ def check_action_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     views = list(_views_at(f"{prefix}/{RECEIPTS}"))
     if not views or not _is_ours(views[0]):
         return [_unreachable(views)]
-    catch_alls = set(_views_at(NO_SUCH_PATH))
+    catch_alls = {*_views_at(NO_SUCH_PATH), *_views_at(prefix + NO_SUCH_PATH)}
     found: list[CheckMessage] = []
     for action in registry.actions():
         other = _other_view(action, prefix, catch_alls)
@@ -158,7 +159,10 @@ def _other_view(action: Action, prefix: str, catch_alls: set[Any]) -> str | None
 
 def _views_at(path: str) -> Iterator[Any]:
     """Every view whose pattern fits, in the order in which Django would ask."""
-    yield from _within(get_resolver(), _path_info(path))
+    # In the language of the addresses that are published, whatever language the check is run in.
+    with translation.override(sites_language()):
+        found = list(_within(get_resolver(), _path_info(path)))
+    yield from found
 
 
 def _path_info(path: str) -> str:

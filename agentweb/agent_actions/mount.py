@@ -24,7 +24,7 @@ def mount_prefix() -> str:
     No slash at its end; empty for a site at the root of its host. Inside ``i18n_patterns`` it is that of the site's
     own language, whoever asks: what is published has one address, and there it answers everybody.
     """
-    return _prefix(get_script_prefix(), get_urlconf() or settings.ROOT_URLCONF, _sites_language())
+    return _prefix(get_script_prefix(), get_urlconf() or settings.ROOT_URLCONF, sites_language())
 
 
 def mounted_at() -> str:
@@ -44,7 +44,7 @@ def _prefix(script_prefix: str, urlconf: Any, language: str | None) -> str:
         return script_prefix.rstrip("/")
 
 
-def _sites_language() -> str:
+def sites_language() -> str:
     """LANGUAGE_CODE as it stands in URLs: ``en`` for ``en-us`` where LANGUAGES has no other English."""
     try:
         return translation.get_supported_language_variant(settings.LANGUAGE_CODE)

@@ -33,10 +33,13 @@ def is_sites_own(path: str, *, is_prefix: bool) -> bool:
     token = _without_us.set(True)
     try:
         root = get_resolver(get_urlconf())
-        whole = f"/{mounted_at()}/{path}".replace("//", "/", 1)
+        above = f"/{mounted_at()}".rstrip("/")
+        whole = f"{above}/{path}"
         forms = [whole, f"{whole}/"] if settings.APPEND_SLASH and not whole.endswith("/") else [whole]
         found = [match for match in (_match(root, form) for form in forms) if match is not None]
-        return bool(found) if is_prefix else any(match != _match(root, NO_SUCH_PATH) for match in found)
+        return (
+            bool(found) if is_prefix else any(match != _match(root, above + NO_SUCH_PATH) for match in found)
+        )
     finally:
         _without_us.reset(token)
 

@@ -46,6 +46,8 @@ def identify(
     """
     sent = _headers(request, has_body=has_body)
     address = address_of(request)
+    # Whoever shares an address with others must not be able to close it for them.
+    counting = failures.counted(address) if is_one_client(request) else nullcontext()
     token = _bearer_token(request)
     if token is not None:
         if signatures.is_tried(sent):
@@ -54,11 +56,10 @@ def identify(
                 "Say who you are in one way: sign the request, or send a session's token as Authorization.",
                 field="Authorization",
             )
-        with failures.counted(address) if is_one_client(request) else nullcontext():
+        with counting:
             return sessions.authenticate(token, site, address)
     if signatures.is_tried(sent):
-        # Whoever shares an address with others must not be able to close it for them.
-        with failures.counted(address) if is_one_client(request) else nullcontext():
+        with counting:
             pending = signatures.begin(
                 method=request.method or "",
                 authority=site,

@@ -8,11 +8,11 @@ import pytest
 from django.conf.urls.i18n import i18n_patterns
 from django.http import HttpResponse
 from django.test import Client, override_settings
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.utils import translation
 from django.utils.translation import gettext_lazy
 
-from agentweb import action, flow
+from agentweb import action, flow, rooms
 from agentweb import urls as agentweb_urls
 from agentweb.agent_actions import mount, published
 
@@ -31,6 +31,13 @@ class Translated:
     urlpatterns = (
         *agentweb_urls.well_known,
         *i18n_patterns(path("", include("agentweb.urls")), path("agent/help", own_page)),
+    )
+
+
+class TranslatedBeforeAFrontEnd:
+    urlpatterns = (
+        *agentweb_urls.well_known,
+        *i18n_patterns(path("", include("agentweb.urls")), re_path(r"^.*$", own_page)),
     )
 
 
@@ -89,6 +96,24 @@ def test_under_any_language_an_action_answers_and_a_page_of_the_site_stays_its_o
         assert Client().get(f"/{language}/agent/search_products?query=tea").status_code == 200
         assert Client().get(f"/{language}/agent/help").content == b"the site's own page"
         assert b"action_not_found" in Client().get(f"/{language}/agent/x/y").content
+
+
+def test_a_front_end_in_every_language_does_not_take_what_is_called(languages: Any) -> None:
+    languages.ROOT_URLCONF = TranslatedBeforeAFrontEnd
+    for language in ("en", "de"):
+        assert b"action_not_found" in Client().get(f"/{language}/agent/x/y").content
+        assert Client().get(f"/{language}/agent").content == b"the site's own page"
+        assert Client().get(f"/{language}/agents/x").content == b"the site's own page"
+
+
+@pytest.mark.parametrize("code", ["en", "en-us", "de"])
+@pytest.mark.parametrize("active", ["en", "de", None])
+def test_the_checks_look_where_the_published_addresses_are(
+    languages: Any, code: str, active: str | None
+) -> None:
+    languages.LANGUAGE_CODE = code
+    with translation.override(active):
+        assert [message for check in rooms.checks() for message in check(None)] == []
 
 
 def test_translated_words_are_published_in_the_site_s_language(languages: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from agentweb import AgentError, action
 from agentweb.access import failures
 from agentweb.access.models import Bucket
+from agentweb.http import addresses
 from agentweb.testing import TestAgent, clock
 from agentweb.wire.grants import encode_chain
 from agentweb.wire.signing import SigningKey
@@ -218,6 +220,16 @@ def test_a_forger_behind_an_undeclared_proxy_closes_it_for_nobody(settings: Any)
     use(settings, TRUSTED_PROXIES=["10.0.0.0/8"])
     assert [forged(**behind).status_code for _ in range(3)] == [401, 401, 429]
     assert honest(**{**behind, "HTTP_X_FORWARDED_FOR": "8.8.4.4"}).status_code == 200
+
+
+def test_an_undeclared_proxy_is_told_to_the_log_by_unsigned_calls_too(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    addresses._say_once.cache_clear()
+    behind = Client(REMOTE_ADDR="10.0.0.1", HTTP_X_FORWARDED_FOR="8.8.8.8")
+    with caplog.at_level(logging.WARNING, "agentweb.http"):
+        assert [behind.get(TARGET).status_code for _ in range(2)] == [200, 200]
+    assert [record.getMessage()[:36] for record in caplog.records] == ["X-Forwarded-For comes from 10.0.0.1,"]
 
 
 def test_clients_behind_a_declared_proxy_have_limits_of_their_own(settings: Any) -> None:
