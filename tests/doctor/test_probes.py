@@ -87,6 +87,7 @@ def test_a_planted_fault_is_found_under_its_id(
     assert also in " ".join(each.text for each in found)
     assert fix in " ".join(each.fix for each in found)
     assert all(each.text and each.fix for each in found)
+    assert "hunter2" not in str(found)
 
 
 def test_every_probe_has_a_planted_fault() -> None:

@@ -38,7 +38,7 @@ def break_something() -> None:
 
     @action(description="Crash.", input=None)
     def broken(_inp: Any, ctx: Any) -> Any:
-        raise LookupError("no\nsuch table")
+        raise LookupError("no\nsuch \x1b[2Jtable")
 
 
 def test_a_sound_site_is_all_ok() -> None:
@@ -56,7 +56,7 @@ def test_a_finding_is_one_line_with_what_to_do() -> None:
     [error] = [line for line in lines if line.startswith("error")]
     assert error.startswith("error    D102  broken, called with its example, answers 500: ")
     assert error.endswith(
-        "LookupError: no such table  Correct " + __name__ + ".break_something.<locals>.broken."
+        "LookupError: no such [U+001B][2Jtable  Correct " + __name__ + ".break_something.<locals>.broken."
     )
 
 

@@ -14,6 +14,7 @@ from agentweb.http.probes import Level
 from agentweb.management.commands._progress import progress
 from agentweb.management.commands._script_name import add_script_name, mounted
 from agentweb.management.commands._texts import TextCommand
+from agentweb.wire.visible import visible
 
 _FAILING: Final = {
     "error": {Level.ERROR},
@@ -66,5 +67,7 @@ class Command(TextCommand):
             Level.WARNING: self.style.WARNING,
             Level.ERROR: self.style.ERROR,
         }
-        parts = [styles[finding.level](f"{finding.level:7}"), finding.id, finding.text, finding.fix]
-        return "  ".join(" ".join(part.split()) if part is not parts[0] else part for part in parts if part)
+        texts = [visible(" ".join(text.split())) for text in (finding.text, finding.fix)]
+        return "  ".join(
+            [styles[finding.level](f"{finding.level:7}"), finding.id, *(text for text in texts if text)]
+        )
