@@ -31,6 +31,7 @@ from rest_framework import (
     exceptions,
     filters,
     parsers,
+    permissions,
     renderers,
     serializers,
     throttling,
