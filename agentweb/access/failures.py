@@ -21,31 +21,61 @@ from agentweb.access.rows import refusing_when_the_store_fails
 from agentweb.wire.clock import now
 from agentweb.wire.errors import AuthenticationError
 
+_MESSAGE: Final = (
+    "Too many requests from this address had a signature, grant or session that does not hold. "
+    "Correct it, and come again after retry_after seconds."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Closed:
-    """An address whose bucket was found empty: from when until when (Unix seconds), and what it said."""
+    """A bucket that was found empty at ``since`` (Unix seconds), and how it refused."""
 
     since: float
-    until: float
-    allowance: limits.Allowance
+    refused: limits.RateLimited
+
+    def refusal(self, at: float) -> limits.RateLimited | None:
+        """How it refuses at ``at``; None when it may have something again."""
+        passed = at - self.since
+        # Also over when the clock was set back, or a wait could last for ever.
+        if not 0 <= passed < self.refused.wait:
+            return None
+        allowance = self.refused.allowance
+        return limits.RateLimited(
+            replace(allowance, reset=max(1, math.ceil(allowance.reset - passed))),
+            self.refused.rate,
+            wait=self.refused.wait - passed,
+            message=self.refused.message,
+        )
 
 
 _closed: Final = Remembered[str, _Closed](4_096)
 
 
 @contextmanager
-def counted(address: str) -> Iterator[None]:
+def counted(address: str, *, has_grant: bool) -> Iterator[None]:
     """Count an AuthenticationError of the block against ``address``, the client's IP address.
+
+    Without ``has_grant``, the bucket of the address that refused the block is remembered too: keys without a grant
+    cost nothing to make, and each signature of one would be verified before it is refused again.
 
     Raises ``rate_limited``, before the block or in place of its error, when the address had too many.
     """
-    key = f"failed:{limits.address_key(address)}"
-    _refuse_while_closed(key)
+    counted_as = limits.address_key(address)
+    keys = [f"failed:{counted_as}", *([] if has_grant else [f"bare:{counted_as}"])]
+    for key in keys:
+        closed = _closed.get(key)
+        refusal = None if closed is None else closed.refusal(now())
+        if refusal is not None:
+            raise refusal
     try:
         yield
     except AuthenticationError:
-        _count(key)
+        _count(keys[0])
+        raise
+    except limits.RateLimited as refused:
+        if not has_grant:
+            _closed.keep(keys[1], _Closed(now(), refused))
         raise
 
 
@@ -54,31 +84,11 @@ def forget() -> None:
     _closed.forget()
 
 
-def _refuse_while_closed(key: str) -> None:
-    closed = _closed.get(key)
-    at = now()
-    # Also over when the clock was set back, or a wait could last for ever.
-    if closed is not None and closed.since <= at < closed.until:
-        raise _limited(closed, at)
-
-
 def _count(key: str) -> None:
     try:
         with refusing_when_the_store_fails():
             limits.take(key, conf.get("FAILURE_RATE"), limits.FAILURES)
     except limits.RateLimited as refused:
-        at = now()
-        closed = _Closed(at, at + (refused.retry_after or 1), refused.allowance)
-        _closed.keep(key, closed)
-        raise _limited(closed, at) from None
-
-
-def _limited(closed: _Closed, at: float) -> limits.RateLimited:
-    reset = max(1, math.ceil(closed.since + closed.allowance.reset - at))
-    return limits.RateLimited(
-        replace(closed.allowance, reset=reset),
-        conf.get("FAILURE_RATE"),
-        wait=closed.until - at,
-        message="Too many requests from this address had a signature, grant or session that does not hold. "
-        "Correct it, and come again after retry_after seconds.",
-    )
+        named = limits.RateLimited(refused.allowance, refused.rate, wait=refused.wait, message=_MESSAGE)
+        _closed.keep(key, _Closed(now(), named))
+        raise named from None

@@ -59,7 +59,7 @@ class Allowance:
 
 
 class RateLimited(RequestError):
-    """``rate_limited``, with what the bucket that was empty has left."""
+    """``rate_limited``, with what the bucket that was empty has left; ``wait`` is in seconds and exact."""
 
     def __init__(
         self, allowance: Allowance, rate: tuple[float, int], *, wait: float, message: str = ""
@@ -75,6 +75,8 @@ class RateLimited(RequestError):
             headers=headers_of(allowance),
         )
         self.allowance = allowance
+        self.rate = rate
+        self.wait = wait
 
 
 def headers_of(*allowances: Allowance) -> dict[str, str]:

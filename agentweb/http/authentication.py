@@ -47,8 +47,12 @@ def identify(
     sent = _headers(request, has_body=has_body)
     address = address_of(request)
     # Whoever shares an address with others must not be able to close it for them.
-    counting = failures.counted(address) if is_one_client(request) else nullcontext()
     token = _bearer_token(request)
+    counting = (
+        failures.counted(address, has_grant=token is not None or "agent-grant" in sent)
+        if is_one_client(request)
+        else nullcontext()
+    )
     if token is not None:
         if signatures.is_tried(sent):
             raise RequestError(

@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from agentweb import AgentError, action
-from agentweb.access import failures
+from agentweb.access import failures, site_keys
 from agentweb.access.models import Bucket
 from agentweb.http import addresses
 from agentweb.testing import TestAgent, clock
@@ -190,6 +190,25 @@ def test_an_address_that_keeps_failing_is_refused_before_anything_is_verified(
         time.forward(10)
         assert forged().status_code == 401
         assert forged().status_code == 429
+
+
+def test_keys_without_a_grant_are_not_verified_while_their_address_has_nothing_left(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(settings, ANONYMOUS_RATE=(0.4, 2))
+    verified = []
+    monkeypatch.setattr("agentweb.access.signatures.verify_request", lambda *_: verified.append(1))
+    site_keys.ensure_active_key()
+    with clock() as time:
+        answers = [TestAgent(client=Client(**FROM)).get(TARGET) for _ in range(6)]
+        assert [answer.status_code for answer in answers] == [200, 200, 429, 429, 429, 429]
+        assert len(verified) == 3
+        assert [left(answer) for answer in answers[2:]] == [("address", 0, 5)] * 4
+        assert {error_of(answer)["message"][:19] for answer in answers[2:]} == {"Too many requests: "}
+        # Callers under a grant have limits of their own.
+        assert honest().status_code == 200
+        time.forward(2.5)
+        assert TestAgent(client=Client(**FROM)).get(TARGET).status_code == 200
 
 
 def test_only_failures_count_and_only_against_their_address(settings: Any) -> None:
