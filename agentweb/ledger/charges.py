@@ -1,8 +1,8 @@
 """Charging under a mandate: one conditional UPDATE for each grant of the chain decides (AGENT_ACTIONS section 3).
 
-Lock order of every spending transaction: idempotency record, mandate rows from leaf to root, the handler's own
-rows, receipt head. ``Till.open`` takes the mandate rows before the handler runs, so a handler that charges and
-then takes stock cannot deadlock with one that takes stock and then charges.
+Lock order of every spending transaction: idempotency record, mandate rows from leaf to root, a person's approval,
+the handler's own rows, receipt head. ``Till.open`` takes the mandate rows before the handler runs, so a handler that
+charges and then takes stock cannot deadlock with one that takes stock and then charges.
 """
 
 from __future__ import annotations

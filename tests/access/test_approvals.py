@@ -12,12 +12,15 @@ from django.contrib.auth.models import AnonymousUser, Permission, User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils.functional import SimpleLazyObject
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentweb.access import approvals
 from agentweb.access.approvals import Wanted
 from agentweb.access.callers import AGENT, Caller
 from agentweb.access.models import Approval
 from agentweb.testing import clock
+from agentweb.wire import strict_json
 from agentweb.wire.canonical import digest
 from agentweb.wire.errors import RequestError
 
@@ -81,6 +84,40 @@ def test_the_digest_is_bound_to_its_purpose_and_to_every_part_of_the_call() -> N
 )
 def test_the_exact_text_keeps_every_digit_and_no_order(value: Any, text: str) -> None:
     assert approvals.exact_text(value) == text
+
+
+def typed(value: Any) -> Any:
+    """The value such that Python's == tells apart what JSON does: True is not 1, and 2.0 is 2."""
+    if isinstance(value, dict):
+        return {name: typed(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [typed(item) for item in value]
+    return (
+        ("number", Decimal(value))
+        if isinstance(value, (int, Decimal)) and value not in (True, False)
+        else repr(value)
+    )
+
+
+CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(2, 10**30)
+    | st.decimals("1.1", 10**9, places=9)
+    | st.text(CHARACTERS, max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(CHARACTERS, max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_the_exact_text_reads_back_as_the_same_input_so_that_no_two_share_one(value: Any) -> None:
+    text = approvals.exact_text(value)
+    assert typed(strict_json.loads(text.encode())) == typed(value)
+    assert approvals.exact_text(strict_json.loads(text.encode())) == text
 
 
 def test_the_person_and_staff_with_the_permission_may_decide(person: User, deciding: User) -> None:
