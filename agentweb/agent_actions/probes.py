@@ -25,7 +25,7 @@ _CLASH: Final = "Look for a view or a middleware of the site that answers there,
 def manifest_is_valid(site: Examined) -> Iterator[Problem]:
     """As our own client reads it: shape, schemas as foreign ones, examples against their schemas."""
     answer = site.ask("GET", f"/{MANIFEST}")
-    if answer.status != 200:
+    if answer.status != 200 or not answer.is_ours:
         return  # D050 says it
     try:
         document = loads(answer.body, max_bytes=_LARGEST)

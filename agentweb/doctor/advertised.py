@@ -16,6 +16,10 @@ LOG: Final = "See the log of agentweb.http for the request, and the traceback th
 MIDDLEWARE: Final = (
     "Find the middleware or the view that answers in agentweb's place, and keep it off its paths."
 )
+MOUNT: Final = (
+    'Include agentweb.urls in the root URLconf, above what catches all: path("", include("agentweb.urls")); '
+    "under a path add *agentweb.urls.well_known."
+)
 _LARGEST: Final = 50_000_000
 
 
@@ -24,6 +28,13 @@ def documents(site: Examined) -> Iterator[tuple[str, PublicDocument, Answer]]:
     for document in rooms.documents():
         path = document.path_at(site.place)
         yield path, document, site.ask("GET", path)
+
+
+def sound_documents(site: Examined) -> Iterator[tuple[str, PublicDocument, Answer]]:
+    """Those of ``documents`` that are there and ours; of the others D050 tells, and nothing more is to be learned."""
+    for path, document, answer in documents(site):
+        if answer.status == 200 and answer.is_ours:
+            yield path, document, answer
 
 
 def doors(site: Examined) -> list[str]:
@@ -65,8 +76,5 @@ def cure(answer: Answer) -> str:
     if answer.status == 400 and not answer.is_ours:
         return "Django itself refused it: look at ALLOWED_HOSTS and AGENTWEB['ORIGIN']."
     if answer.status == 404:
-        return (
-            'Include agentweb.urls in the root URLconf, above what catches all: path("", include("agentweb.urls")); '
-            "under a path add *agentweb.urls.well_known."
-        )
+        return MOUNT
     return LOG if answer.status >= 500 else MIDDLEWARE

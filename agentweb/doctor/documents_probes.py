@@ -19,12 +19,14 @@ def documents_answer(site: Examined) -> Iterator[Problem]:
             yield Problem(
                 f"{path} answers {answer.status}{advertised.said(answer)}.", advertised.cure(answer)
             )
+        elif answer.status == 200 and not answer.is_ours:
+            yield Problem(
+                f"{path} answers 200 by another view, as {answer.media_type or 'nothing'}.", advertised.MOUNT
+            )
 
 
 def media_types_hold(site: Examined) -> Iterator[Problem]:
-    for path, document, answer in advertised.documents(site):
-        if answer.status != 200:
-            continue
+    for path, document, answer in advertised.sound_documents(site):
         given = answer.headers.get("content-type", "")
         is_text = document.media_type.startswith("text/") or document.media_type.endswith("json")
         if answer.media_type != document.media_type:
@@ -37,8 +39,8 @@ def media_types_hold(site: Examined) -> Iterator[Problem]:
 
 
 def bytes_are_ours(site: Examined) -> Iterator[Problem]:
-    for path, document, answer in advertised.documents(site):
-        if answer.status == 200 and answer.body != document.content(site.place):
+    for path, document, answer in advertised.sound_documents(site):
+        if answer.body != document.content(site.place):
             yield Problem(
                 f"{path} answers with other bytes than agentweb wrote.",
                 "Keep middleware that rewrites answers off it; another process with other settings may be at work.",
@@ -46,9 +48,7 @@ def bytes_are_ours(site: Examined) -> Iterator[Problem]:
 
 
 def revalidation_works(site: Examined) -> Iterator[Problem]:
-    for path, _document, answer in advertised.documents(site):
-        if answer.status != 200:
-            continue
+    for path, _document, answer in advertised.sound_documents(site):
         tag = answer.headers.get("etag", "")
         if not _STRONG_ETAG.fullmatch(tag):
             yield Problem(
@@ -65,9 +65,7 @@ def revalidation_works(site: Examined) -> Iterator[Problem]:
 
 
 def head_and_options_work(site: Examined) -> Iterator[Problem]:
-    for path, _document, answer in advertised.documents(site):
-        if answer.status != 200:
-            continue
+    for path, _document, answer in advertised.sound_documents(site):
         head = site.ask("HEAD", path)
         if head.status != 200 or head.body or head.headers.get("content-length") != str(len(answer.body)):
             yield Problem(
@@ -84,9 +82,7 @@ def head_and_options_work(site: Examined) -> Iterator[Problem]:
 
 def wrong_methods_are_refused(site: Examined) -> Iterator[Problem]:
     """By POST, which also shows whether CSRF protection stands in the way of signed calls."""
-    for path, _document, there in advertised.documents(site):
-        if there.status != 200:
-            continue
+    for path, _document, _there in advertised.sound_documents(site):
         answer = site.ask("POST", path, body=b"{}")
         if answer.status != 405 or advertised.error_code(answer) != "method_not_allowed":
             yield Problem(
@@ -98,9 +94,7 @@ def wrong_methods_are_refused(site: Examined) -> Iterator[Problem]:
 def links_answer(site: Examined) -> Iterator[Problem]:
     """A link may ask for a login or a grant; it may not be dead."""
     seen: set[str] = set()
-    for path, document, answer in advertised.documents(site):
-        if answer.status != 200:
-            continue
+    for path, document, answer in advertised.sound_documents(site):
         for link in links.of(answer.body, document.media_type, site.place.origin):
             if link in seen or len(seen) >= _MAX_LINKS:
                 continue

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
+from agentweb.wire.errors import RequestError
 from agentweb.wire.strict_json import loads
 
 _LARGEST: Final = 50_000_000
@@ -29,7 +31,8 @@ def of(content: bytes, media_type: str, origin: str) -> list[str]:
 
 def _texts(content: bytes, media_type: str) -> Iterator[str]:
     if media_type.endswith("json"):
-        yield from _strings(loads(content, max_bytes=_LARGEST))
+        with suppress(RequestError):  # a document that something rewrote; D055 tells
+            yield from _strings(loads(content, max_bytes=_LARGEST))
     elif media_type.startswith("text/") or media_type.endswith("xml"):
         yield content.decode(errors="replace")
 

@@ -104,3 +104,7 @@ class UnderAPath:
 
 class CatchAll:
     urlpatterns = (path("", include("agentweb.urls")), re_path("", own_page))
+
+
+class EverythingFirst:
+    urlpatterns = (re_path("", own_page), path("", include("agentweb.urls")))

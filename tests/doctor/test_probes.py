@@ -272,6 +272,15 @@ def test_a_door_that_is_somebody_else_s_is_found(wrong: Callable[[], list[Findin
     assert {"D050", "D051", "D011"} <= {each.id for each in wrong()}
 
 
+def test_a_front_end_that_takes_everything_is_found_although_it_answers_200(
+    wrong: Callable[[], list[Finding]], settings: Any
+) -> None:
+    settings.ROOT_URLCONF = tampering.EverythingFirst
+    found = wrong()
+    assert {each.id for each in found} == {"D011", "D050", "D051", "D101", "D102", "D106"}
+    assert "answers 200 by another view, as text/html" in " ".join(each.text for each in found)
+
+
 def test_a_site_under_a_path_without_its_well_known_is_found(
     wrong: Callable[[], list[Finding]], settings: Any
 ) -> None:

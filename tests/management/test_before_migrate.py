@@ -42,6 +42,7 @@ def manage(database: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         ["revoke_grant", "gr_" + "A" * 22],
         ["revoke_grant", AGENT.public],
         ["clear_expired"],
+        ["export_manifests", "--out", "never-made"],
     ],
     ids=" ".join,
 )
@@ -50,6 +51,15 @@ def test_every_command_asks_for_migrate(tmp_path: Path, command: list[str]) -> N
     assert done.returncode == 1
     assert done.stdout == ""
     assert "run `manage.py migrate` first" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_doctor_names_it_as_its_one_error(tmp_path: Path) -> None:
+    done = manage(tmp_path / "empty.sqlite3", "agentweb_doctor")
+    assert done.returncode == 1
+    [error] = [line for line in done.stdout.splitlines() if line.startswith("error")]
+    assert error.startswith("error    D021  ")
+    assert error.endswith("Run `manage.py migrate`.")
     assert "Traceback" not in done.stderr
 
 
