@@ -15,7 +15,9 @@ from rest_framework import ISO_8601, serializers
 from rest_framework.settings import api_settings
 
 _NO_YEAR_0: Final = "^(?!0000)"
-_NO_LEAP_SECOND: Final = r"^(?!0000)(?!.{17}60)"
+_MOMENT: Final = r"^(?!0000).{10}T.{6}(?!60)[^z]*$"
+"""Of RFC 3339 without what Python does not read: the year 0, the second 60, small letters."""
+
 _TIME: Final = r"^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?$"
 _DURATION: Final = (
     r"^(?:-?\d{1,8} )?-?(?:(?:\d{1,8}:)?\d{1,8}:)?\d{1,8}(?:\.\d{1,6})?$"
@@ -45,7 +47,7 @@ def moment_schema(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any
     """The schema of a DateField, DateTimeField, TimeField or DurationField."""
     match field:
         case serializers.DateTimeField():
-            iso: dict[str, Any] = {"format": "date-time", "pattern": _NO_LEAP_SECOND}
+            iso: dict[str, Any] = {"format": "date-time", "pattern": _MOMENT}
             return _read_by(_formats(field, api_settings.DATETIME_INPUT_FORMATS), iso)
         case serializers.DateField():
             iso = {"format": "date", "pattern": _NO_YEAR_0}

@@ -146,6 +146,8 @@ PROBES: list[tuple[str, Any]] = [
             "2026-02-30T12:00:00Z",
             "0000-01-01T00:00:00Z",
             "2026-01-31T12:00:00.123456Z",
+            "2026-01-31T12:00:00.1234567891Z",
+            "2026-01-31T12:00:00z",
             "",
             "x",
             None,
@@ -299,6 +301,10 @@ LAXER: list[tuple[str, Any]] = [
     # The calendar, of a format of the field's own; and the end of time.
     ("german_day", "31.02.2026"),
     ("moment", "0001-01-01T00:00:00+14:00"),
+    # White space that is none in ECMA-262, and the length of a host's name.
+    ("text", "\x1c"),
+    ("blank", "\ufeff"),
+    ("url", f"http://{'a.' * 130}com"),
     # Bounds of a duration, which JSON Schema cannot compare.
     ("lasting", "P3D"),
 ]
