@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+from ipaddress import ip_address
 from typing import Any
 
 import pytest
 from django.http import HttpRequest
+from django.test import override_settings
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentweb.http import addresses
 
@@ -123,3 +127,19 @@ def test_an_undeclared_proxy_is_named_in_the_log_once(caplog: pytest.LogCaptureF
     [record] = caplog.records
     assert "172.16.0.9" in record.getMessage()
     assert "TRUSTED_PROXIES" in record.getMessage()
+
+
+@given(
+    st.lists(st.one_of(st.text(max_size=20), st.ip_addresses().map(str)), max_size=6).map(",".join),
+    st.booleans(),
+)
+def test_no_header_breaks_it_and_the_answer_is_the_peer_or_an_entry(header: str, is_trusted: bool) -> None:
+    peer = "10.0.0.1" if is_trusted else PEER
+    with override_settings(AGENTWEB={"TRUSTED_PROXIES": PROXIES}):
+        found = addresses.address_of(request_of(peer, header))
+    if not is_trusted:
+        assert found == PEER
+    elif found != peer:
+        assert ip_address(found) in {
+            read for read in map(addresses._read, header.split(",")) if read is not None
+        }
