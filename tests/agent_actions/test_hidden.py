@@ -5,7 +5,6 @@ import json
 import pytest
 from django.contrib.auth.models import User
 
-from agentweb.access import sessions, site_keys
 from agentweb.catalog.words import action
 from agentweb.testing import TestAgent
 from tests.support.web import send
@@ -56,9 +55,7 @@ def test_a_signed_caller_without_the_right_cannot_tell_either():
 
 
 def with_token(user, method, path):
-    site_keys.ensure_active_key()
-    token = sessions.create(user=user, scopes=["cart:*"], expires_in=600, site="shop.example")[1]
-    return send(method, path, Authorization=f"Bearer {token}")
+    return TestAgent.with_session(scopes=["cart:*"], user=user).request(method, path)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS", "FOO"])

@@ -17,10 +17,7 @@ from agentweb import AgentError, action
 from agentweb.access import failures, site_keys
 from agentweb.access.models import Bucket
 from agentweb.http import addresses
-from agentweb.testing import TestAgent, clock
-from agentweb.wire.grants import encode_chain
-from agentweb.wire.signing import SigningKey
-from tests.access.signing import enrol, person_grant
+from agentweb.testing import GrantChain, PersonKey, TestAgent, clock
 from tests.support.web import send
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -120,11 +117,11 @@ def test_a_refusal_of_the_action_itself_tells_the_limits_and_its_own_time() -> N
 
 def test_a_person_cannot_make_limits_by_signing_grants_to_fresh_keys(settings: Any) -> None:
     use(settings, CALLER_RATE=(0.001, 4))
-    enrol(User.objects.create_user("ann"))
+    person = PersonKey(User.objects.create_user("ann"))
     answers = []
     for _ in range(6):
-        agent = TestAgent(key=SigningKey.generate())
-        agent.grant_header = encode_chain([person_grant(subject=agent.key.public)])
+        agent = TestAgent()
+        agent.act_under(person.grant(agent, ["cart:*"]))
         answers.append(agent.get(TARGET))
     assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 2
     assert left(answers[3])[:2] == ("caller", 0)
@@ -132,21 +129,20 @@ def test_a_person_cannot_make_limits_by_signing_grants_to_fresh_keys(settings: A
 
 def test_grants_seen_for_the_first_time_are_limited_and_known_ones_are_not(settings: Any) -> None:
     use(settings, NEW_GRANT_RATE=(0.001, 2))
-    enrol(User.objects.create_user("ann"))
-    agent = TestAgent()
-    headers = [encode_chain([person_grant(subject=agent.key.public)]) for _ in range(4)]
+    person, agent = PersonKey(User.objects.create_user("ann")), TestAgent()
+    given = [person.grant(agent, ["cart:*"]) for _ in range(4)]
 
-    def call(header: str) -> Any:
-        agent.grant_header = header
+    def call(grant: GrantChain) -> Any:
+        agent.act_under(grant)
         return agent.get(TARGET)
 
-    first = [call(header) for header in headers]
+    first = [call(grant) for grant in given]
     assert [answer.status_code for answer in first] == [200, 200, 429, 429]
     assert left(first[2])[0] == "new-grants"
     assert int(first[2]["Retry-After"]) > 900
-    assert [call(header).status_code for header in headers] == [200, 200, 429, 429]
+    assert [call(grant).status_code for grant in given] == [200, 200, 429, 429]
     # The refused ones counted like other calls.
-    assert left(call(headers[0]))[:2] == ("caller", 60 - 9)
+    assert left(call(given[0]))[:2] == ("caller", 60 - 9)
 
 
 # -- failures
