@@ -44,7 +44,7 @@ def _messages(action: Any) -> Iterator[CheckMessage]:
             obj=action.where,
             id="agentweb.W051",
         )
-    ways = {(route.kwargs, _way(route.callback)) for route in fitting}
+    ways = {(route.kwargs, _way(route)) for route in fitting}
     if len({kwargs for kwargs, _ in ways}) < len(ways):
         yield Warning(
             f"The URLconf routes {action.name!r} in several ways; an agent's call goes to the first.",
@@ -62,8 +62,9 @@ def _messages(action: Any) -> Iterator[CheckMessage]:
         )
 
 
-def _way(callback: Any) -> str:
-    """What tells two routes to one view apart: arguments of ``as_view`` that matter, and decorators."""
+def _way(route: Any) -> str:
+    """What tells two routes to one view apart: arguments of ``as_view`` that matter, decorators, the version."""
+    callback = route.callback
     given = getattr(callback, "initkwargs", None) or getattr(callback, "view_initkwargs", None) or {}
     kept = {
         name: each
@@ -74,4 +75,6 @@ def _way(callback: Any) -> str:
     inner = callback
     while (inner := getattr(inner, "__wrapped__", None)) is not None:
         layers += 1
-    return repr((layers, sorted(kept.items(), key=lambda each: each[0])))
+    is_versioned = getattr(getattr(callback, "cls", None), "versioning_class", None) is not None
+    namespace = route.name.rpartition(":")[0] if is_versioned and isinstance(route.name, str) else ""
+    return repr((layers, namespace, sorted(kept.items(), key=lambda each: each[0])))

@@ -145,7 +145,7 @@ def endpoints_of(
         found = _of_map(cls, mapped) if mapped is not None else _of_viewset(cls)
     else:
         found = _of_class(cls)
-    allowed = {name.lower() for name in cls.http_method_names}
+    allowed = {name.lower() for name in own.get("http_method_names", cls.http_method_names)}
     found = [each for each in found if each["method"] in allowed]
     if not found:
         raise ViewError(f"{_name(view)} answers none of {', '.join(METHODS).upper()}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -90,6 +91,7 @@ class ViewHandler:
         return place or Place(_view_of(self.endpoint), ctx.action.path, _typed(self.endpoint, kwargs), None)
 
 
+@lru_cache(maxsize=1_024)
 def _view_of(endpoint: Endpoint) -> Callable[..., Any]:
     """The callable of a view that the URLconf does not route, made as a router would make it."""
     if endpoint.given is not None:

@@ -33,6 +33,7 @@ _USES_SERIALIZER: Final = (
     "perform_create",
     "perform_update",
 )
+_MADE_BY_AS_VIEW: Final = ("name", "description", "suffix", "detail", "basename")
 _STANDARD: Final = frozenset({"create", "update", "partial_update"})
 
 
@@ -71,6 +72,9 @@ def look_at(endpoint: Endpoint, path: str) -> Look:
     view.swagger_fake_view = True
     if endpoint.actions is not None:
         view.action_map, view.action = dict(endpoint.actions), endpoint.handler
+        for name in _MADE_BY_AS_VIEW:
+            if not hasattr(view, name):
+                setattr(view, name, None)
     schema = _schema_class(endpoint)()
     schema.endpoint, schema.failure = endpoint, None
     # The instance is told its view by hand: as an attribute of a class it would be shared between threads.

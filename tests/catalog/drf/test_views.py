@@ -224,6 +224,8 @@ CASES = {
     ),
     "async": Case(lambda: later, "/api/later", "books", {}, words={"input": None}, route="api/later"),
 }
+if not library.FILTERS:
+    del CASES["filter"]
 CALLERS = ("nobody", "agent without a person", "ada", "bob", "staff")
 
 
