@@ -20,6 +20,7 @@ from agentweb.access.models import Revocation, RevocationHead
 from agentweb.access.rows import database, delete_in_batches, insert_if_absent
 from agentweb.wire.clock import now
 from agentweb.wire.revocations import entry, entry_hash, sign_head
+from agentweb.wire.strict_json import Json
 
 MAX_PAGE: Final = 500
 
@@ -56,12 +57,11 @@ def append(rows: Sequence[Revocation]) -> None:
     RevocationHead.objects.filter(pk=_HEAD).update(seq=seq, hash=last)
 
 
-def page(*, after: int, limit: int) -> tuple[list[dict[str, Any]], str | None]:
+def page(*, after: int, limit: int) -> tuple[list[Json], str | None]:
     """Entries with ``seq > after``, in order, and the cursor of the next page or None."""
     limit = max(1, min(limit, MAX_PAGE))
     rows = list(Revocation.objects.filter(seq__gt=after).order_by("seq")[: limit + 1])
-    items = [_document(row) for row in rows[:limit]]
-    return items, str(items[-1]["seq"]) if len(rows) > limit else None
+    return [_document(row) for row in rows[:limit]], str(rows[limit - 1].seq) if len(rows) > limit else None
 
 
 def signed_head(site: str) -> dict[str, Any]:
