@@ -109,6 +109,8 @@ def _text(field: forms.Field, value: Any) -> Any:
 
 def _word(value: Any) -> str:
     """A scalar as Python writes it: so does a browser with the values of Django's choices."""
+    if isinstance(value, (float, Decimal)) and value == int(value):
+        value = int(value)  # a JSON 2.0 is the choice 2
     return value if isinstance(value, str) else str(value)
 
 

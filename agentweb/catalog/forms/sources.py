@@ -22,6 +22,7 @@ from agentweb.wire.schema.problems import make_problem
 from agentweb.wire.strict_json import Json
 
 _HIDDEN: Final = "…"
+_SHORTEST_SECRET: Final = 4
 FORM_HINT: Final = (
     "Give a form class whose __init__ wants at most request and user beside a form's own arguments. A required file "
     "cannot be sent: make a smaller form without it."
@@ -71,10 +72,12 @@ def check(form: BaseForm) -> None:
     if form.is_valid():
         return
     error = input_error(ValidationError(form.errors.as_data()))
-    secrets = [form[name].value() for name, field in form.fields.items() if is_secret(field)]
+    values = [form[name].value() for name, field in form.fields.items() if is_secret(field)]
+    secrets = [value.strip() for value in values if isinstance(value, str)]
     for problem in error.problems or []:
         for secret in secrets:
-            if secret and isinstance(secret, str):
+            # One of a letter or two stands in any sentence, and leaving it out there would tell it.
+            if len(secret) >= _SHORTEST_SECRET:
                 problem["message"] = problem["message"].replace(secret, _HIDDEN)
     raise error
 

@@ -263,7 +263,7 @@ def test_a_password_is_not_repeated_in_what_is_wrong_with_it() -> None:
             raise ValidationError(f"{self.cleaned_data['password']} is known to everybody.", code="weak")
 
     declare(Login)
-    answer = submit(password="hunter2-and-more")
+    answer = submit(password=" hunter2-and-more ")
     assert problems_of(answer) == [("/password", "weak", "… is known to everybody.")]
     assert b"hunter2" not in answer.content
 
