@@ -25,6 +25,8 @@ BODY: Final = "body"
 """The member that is the whole body, where the body is no object."""
 
 _WITH_BODY: Final = frozenset({"post", "put", "patch"})
+_MAX_PLACES: Final = 20
+"""Longer numbers are written with an exponent in a query string."""
 _ID: Final = ("string", "integer")
 """Ids are numbers in answers and texts in URLs: either is meant."""
 
@@ -269,7 +271,8 @@ def _texts(value: Any, *, is_joined: bool) -> Iterator[str]:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return format(value, "f") if isinstance(value, Decimal) else str(value)
+    is_short = isinstance(value, Decimal) and abs(value.adjusted()) <= _MAX_PLACES
+    return format(value, "f") if is_short else str(value)
 
 
 def query_string(pairs: list[tuple[str, str]]) -> str:
