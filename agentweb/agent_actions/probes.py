@@ -192,6 +192,6 @@ PROBES: Final = (
     _probe("D102", "Every public read works with its example.", reads_work),
     _probe("D103", "Every public read accepts its example.", examples_are_accepted, Level.WARNING),
     _probe("D104", "Results fit their declared output.", results_fit, Level.WARNING),
-    _probe("D105", "Reads only read.", reads_only_read, Level.WARNING),
+    Probe("D105", Level.WARNING, "Reads only read.", reads_only_read, after=WITH_ANSWERS, looks_inside=True),
     _probe("D106", "What is no action is refused in JSON.", unknown_addresses_are_refused),
 )

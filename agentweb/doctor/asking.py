@@ -113,7 +113,7 @@ def _undoing(written: list[str]) -> Iterator[None]:
         return execute(sql, params, many, context)
 
     with ExitStack() as stack:
-        stack.enter_context(_keeping_connections())
+        stack.enter_context(keeping_connections())
         for alias in connections:
             try:
                 connections[alias].ensure_connection()
@@ -125,7 +125,7 @@ def _undoing(written: list[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _keeping_connections() -> Iterator[None]:
+def keeping_connections() -> Iterator[None]:
     """Django closes a connection in a transaction when a request begins or ends: nobody's, in a server."""
     signals = (request_started, request_finished)
     for signal in signals:

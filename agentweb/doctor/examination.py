@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from django.conf import settings
@@ -11,6 +11,7 @@ from django.conf import settings
 from agentweb import conf
 from agentweb.agent_actions.mount import mount_prefix
 from agentweb.doctor.asking import Asking
+from agentweb.doctor.calling import Calling
 from agentweb.http.documents import Place
 from agentweb.http.probes import Answer, Level, Probe, Problem
 from agentweb.wire.http_signature import authority_of
@@ -34,11 +35,14 @@ class Finding:
 
 
 class Examination:
-    """The site as probes see it (``Examined``): where it is, and its answers, each question asked once."""
+    """The site as probes see it (``Examined``): where it is, and its answers, each question asked once.
 
-    def __init__(self) -> None:
+    Questions go to ``calling`` over the network, else to this process.
+    """
+
+    def __init__(self, calling: Calling | None = None) -> None:
         self._place: Place | None = None
-        self._asking: Asking | None = None
+        self._asking: Asking | Calling | None = calling
         self._answers: dict[Any, Answer] = {}
 
     @property
@@ -59,13 +63,13 @@ class Examination:
         return self._answers[key]
 
 
-def examine(probes: Iterable[Probe]) -> Iterator[Finding]:
+def examine(probes: Iterable[Probe], calling: Calling | None = None) -> Iterator[Finding]:
     """The findings, in the order of the probes, each as soon as it is known.
 
     A probe that has nothing to look at here leaves none, nor does one that comes after one that found something; one
-    that breaks is a finding of its own (D001).
+    that breaks is a finding of its own (D001). With ``calling`` the site is asked over the network.
     """
-    site = Examination()
+    site = Examination(calling)
     broke = False
     unsound: set[str] = set()
     for probe in probes:
@@ -87,8 +91,11 @@ def examine(probes: Iterable[Probe]) -> Iterator[Finding]:
         if problems:
             unsound.add(probe.id)
         if problems is not None:
-            yield from _findings(probe, problems)
-    if not broke:
+            for finding in _findings(probe, problems):
+                yield (
+                    finding if calling is None else replace(finding, text=f"Over the network: {finding.text}")
+                )
+    if not broke and calling is None:
         yield Finding(Level.OK, RUNS, "Every probe could be run.")
 
 

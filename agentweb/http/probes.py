@@ -90,7 +90,7 @@ class Probe:
     """``healthy`` is said when ``look`` finds no problem.
 
     ``after``: ids of the probes that must have found nothing before this one is run. ``is_for_production``: under
-    DEBUG its problems are only noted.
+    DEBUG its problems are only noted. ``looks_inside``: it sees nothing over the network.
     """
 
     id: str
@@ -99,3 +99,4 @@ class Probe:
     look: Look = field(repr=False)
     after: tuple[str, ...] = ()
     is_for_production: bool = False
+    looks_inside: bool = False

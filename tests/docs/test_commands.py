@@ -11,6 +11,7 @@ from django.core.management import load_command_class
 from django.core.management.base import BaseCommand
 
 import agentweb
+from agentweb.doctor.calling import REACHED
 from agentweb.doctor.examination import RUNS
 from agentweb.doctor.probes import all_probes
 from tests.docs.pages import DOCS, blocks
@@ -48,7 +49,7 @@ def test_every_finding_is_listed_with_its_level() -> None:
         (probe.id, str(probe.level), "production" if probe.is_for_production else "")
         for probe in all_probes()
     ]
-    assert listed == sorted([*probes, (RUNS, "error", "")])
+    assert listed == sorted([*probes, (RUNS, "error", ""), (REACHED, "error", "")])
 
 
 def test_every_id_in_the_code_is_listed() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.util import find_spec
+from itertools import chain
 from typing import Any, Final
 
 from django.core.management.base import CommandError, CommandParser
 
+from agentweb.doctor.calling import Calling, over_the_network
 from agentweb.doctor.examination import Finding, examine, summary
 from agentweb.doctor.probes import all_probes
 from agentweb.http.probes import Level
@@ -38,23 +41,31 @@ class Command(TextCommand):
             default="error",
             help="From which level on a finding makes the command exit with 1; error unless given.",
         )
+        parser.add_argument(
+            "--url",
+            default=None,
+            metavar="https://shop.example",
+            help='Call the site there too, over the network, as agents do; needs the extra "client".',
+        )
         add_script_name(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         probes = all_probes()
+        calling = _calling(options["url"])
         found: list[Finding] = []
         with mounted(options["script_name"]):
             # The lines show how far it is; with --json a bar does.
-            for finding in examine(
-                progress(probes, len(probes), to=sys.stderr) if options["json"] else probes
-            ):
+            findings = examine(progress(probes, len(probes), to=sys.stderr) if options["json"] else probes)
+            if calling is not None:
+                findings = chain(findings, examine(over_the_network(probes), calling))
+            for finding in findings:
                 found.append(finding)
                 if not options["json"]:
                     self.stdout.write(self._line(finding))
         counts = summary(found)
         if options["json"]:
-            findings = [finding.as_dict() for finding in found]
-            self.stdout.write(json.dumps({"findings": findings, "summary": counts}))
+            told = [finding.as_dict() for finding in found]
+            self.stdout.write(json.dumps({"findings": told, "summary": counts}))
         said = ", ".join(f"{count} {level}" for level, count in counts.items())
         if any(finding.level in _FAILING[options["fail_level"]] for finding in found):
             raise CommandError(f"{said}.")
@@ -71,3 +82,14 @@ class Command(TextCommand):
         return "  ".join(
             [styles[finding.level](f"{finding.level:7}"), finding.id, *(text for text in texts if text)]
         )
+
+
+def _calling(url: str | None) -> Calling | None:
+    if url is None:
+        return None
+    if find_spec("httpx") is None:
+        raise CommandError('--url needs the extra "client": pip install "agentweb-django[client]".')
+    try:
+        return Calling(url)
+    except ValueError as error:
+        raise CommandError(f"--url {url!r} cannot be called: {error}.") from None
