@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agentweb.access.admin import showing
 from agentweb.access.admin.base import LogAdmin, OlderFilter, Rows
-from agentweb.access.admin.people import PersonFilter, person_in_list
+from agentweb.access.admin.people import PersonColumns, PersonFilter
 from agentweb.catalog.registry import registry
 from agentweb.invoke.audit import OK, REPLAYED, RUNNING
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
@@ -88,7 +88,7 @@ class ProtocolFilter(admin.SimpleListFilter):
         return queryset if value is None else queryset.filter(protocol=value)
 
 
-class AuditEntryAdmin(LogAdmin):
+class AuditEntryAdmin(PersonColumns, LogAdmin):
     """``protocols`` is set by the front door, which knows the rooms."""
 
     protocols: tuple[str, ...] = ()
@@ -134,16 +134,6 @@ class AuditEntryAdmin(LogAdmin):
         else:
             state = "good" if row.status else "over"
         return showing.badge(state, showing.said(f"{row.outcome} {row.status or ''}".strip()))
-
-    @admin.display(description=_("Person"))
-    def person(self, row: AuditEntry) -> SafeString:
-        return person_in_list(row)
-
-    @admin.display(description=_("Person"))
-    def person_detail(self, row: AuditEntry) -> SafeString:
-        if row.user is None:
-            return showing.person(None)
-        return showing.link(self.admin_site, type(row.user), row.user_id, showing.said(row.user))
 
     @admin.display(description=_("Caller"))
     def subject_short(self, row: AuditEntry) -> SafeString:

@@ -16,7 +16,7 @@ from agentweb.access import approvals
 from agentweb.access.admin import showing
 from agentweb.access.admin.base import Rows
 from agentweb.access.admin.decisions import DecidingAdmin, Decision, Refused
-from agentweb.access.admin.people import PersonFilter, person_in_list
+from agentweb.access.admin.people import PersonColumns, PersonFilter
 from agentweb.access.models import Approval
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError
@@ -52,7 +52,7 @@ class ApprovalStateFilter(admin.SimpleListFilter):
         return queryset.filter(state=value)
 
 
-class ApprovalAdmin(DecidingAdmin):
+class ApprovalAdmin(PersonColumns, DecidingAdmin):
     list_display = ("call", "person", "cost", "agent", "created_at", "expires_at", "state_word")
     list_display_links = ("call",)
     list_filter = (ApprovalStateFilter, PersonFilter)
@@ -135,16 +135,6 @@ class ApprovalAdmin(DecidingAdmin):
     @admin.display(description=_("Cost"))
     def cost(self, row: Approval) -> str:
         return "–" if row.amount is None else showing.amount(row.amount, row.currency)
-
-    @admin.display(description=_("Person"))
-    def person(self, row: Approval) -> SafeString:
-        return person_in_list(row)
-
-    @admin.display(description=_("Person"))
-    def person_detail(self, row: Approval) -> SafeString:
-        if row.user is None:
-            return showing.person(None)
-        return showing.link(self.admin_site, type(row.user), row.user_id, showing.said(row.user))
 
     @admin.display(description=_("Agent"))
     def agent(self, row: Approval) -> SafeString:

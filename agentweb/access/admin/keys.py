@@ -18,10 +18,10 @@ from agentweb.access.admin import showing
 from agentweb.access.admin.decisions import DecidingAdmin, Decision, Refused, RevokingAdmin
 from agentweb.access.admin.issuing import REVOKE, guided_form
 from agentweb.access.admin.people import (
+    PersonColumns,
     PersonFilter,
     may_give_for,
     person_field,
-    person_in_list,
     search_by_name,
 )
 from agentweb.access.models import Grant, PrincipalKey, SiteKey
@@ -162,7 +162,7 @@ class EnrolForm(forms.Form):
         return label
 
 
-class PrincipalKeyAdmin(RevokingAdmin):
+class PrincipalKeyAdmin(PersonColumns, RevokingAdmin):
     """Keys that people enrolled; each may issue grants in its person's name."""
 
     add_label = _("Enrol a person's key")
@@ -238,14 +238,6 @@ class PrincipalKeyAdmin(RevokingAdmin):
         return showing.lines(
             [showing.code(row.public), gettext("Thumbprint (keyid): %s") % thumbprint(row.public)]
         )
-
-    @admin.display(description=_("Person"), ordering="user")
-    def person(self, row: PrincipalKey) -> SafeString:
-        return person_in_list(row)
-
-    @admin.display(description=_("Person"))
-    def person_detail(self, row: PrincipalKey) -> SafeString:
-        return showing.link(self.admin_site, type(row.user), row.user_id, showing.said(row.user))
 
     @admin.display(description=_("Label"), ordering="label", empty_value="–")
     def label_text(self, row: PrincipalKey) -> Any:

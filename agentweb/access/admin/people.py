@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from django import forms
+from django.contrib import admin
 from django.contrib.admin import AdminSite
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.contrib.auth import get_user_model
@@ -15,11 +16,11 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from agentweb.access.admin import showing
 from agentweb.access.admin.base import ChosenFilter, Rows
-from agentweb.access.admin.showing import said
 
 _LONGEST_NAME: Final = 254
 
@@ -103,14 +104,22 @@ class PersonFilter(ChosenFilter):
         return rows.none() if self.person is None else rows.filter(user=self.person)
 
 
-NOBODY = pgettext_lazy("no person", "–")
+class PersonColumns:
+    """The row's person: in a list a link to the rows of this person, on a page one to the person."""
 
+    admin_site: AdminSite
 
-def person_in_list(row: Any) -> SafeString:
-    """The row's person as a link to the rows of this person."""
-    if row.user_id is None:
-        return format_html("{}", NOBODY)
-    return format_html('<a href="?{}">{}</a>', urlencode({"person": row.user_id}), said(row.user))
+    @admin.display(description=_("Person"), ordering="user")
+    def person(self, row: Any) -> SafeString:
+        if row.user_id is None:
+            return showing.person(None)
+        return format_html('<a href="?{}">{}</a>', urlencode({"person": row.user_id}), showing.said(row.user))
+
+    @admin.display(description=_("Person"))
+    def person_detail(self, row: Any) -> SafeString:
+        if row.user is None:
+            return showing.person(None)
+        return showing.link(self.admin_site, type(row.user), row.user_id, showing.said(row.user))
 
 
 def search_by_name() -> str:

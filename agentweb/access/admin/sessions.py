@@ -23,14 +23,14 @@ from agentweb.access.admin.issuing import (
     shown_once,
     unused_scopes,
 )
-from agentweb.access.admin.people import PersonFilter, person_in_list, search_by_name
+from agentweb.access.admin.people import PersonColumns, PersonFilter, search_by_name
 from agentweb.access.admin.states import StateFilter, state_badge
 from agentweb.access.admin.terms import ScopesInUse, SessionForm, layout_of
 from agentweb.access.models import Session
 from agentweb.wire.clock import now_datetime
 
 
-class SessionAdmin(RevokingAdmin):
+class SessionAdmin(PersonColumns, RevokingAdmin):
     """``scopes_in_use`` is set by the front door, which knows the catalog. A token is shown once and kept nowhere."""
 
     list_display = ("name", "person", "state", "last_seen_at", "expires_at", "created_at", "grant_link")
@@ -128,16 +128,6 @@ class SessionAdmin(RevokingAdmin):
     @admin.display(description=_("Session"))
     def ident(self, row: Session) -> SafeString:
         return showing.code(row.pk)
-
-    @admin.display(description=_("Person"), ordering="user")
-    def person(self, row: Session) -> SafeString:
-        return person_in_list(row)
-
-    @admin.display(description=_("Person"))
-    def person_detail(self, row: Session) -> SafeString:
-        if row.user is None:
-            return showing.person(None)
-        return showing.link(self.admin_site, type(row.user), row.user_id, showing.said(row.user))
 
     @admin.display(description=_("State"))
     def state(self, row: Session) -> SafeString:

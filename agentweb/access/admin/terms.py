@@ -255,7 +255,7 @@ class GrantForm(TermsForm):
     layout: ClassVar[Any] = (
         (None, {"fields": ("subject", "user", "note")}),
         (_("What it may do"), {"fields": ("scopes", "patterns")}),
-        (_("What it may spend"), {"fields": (("currency", "total", "per_tx"),)}),
+        (_("What it may spend"), {"fields": ("currency", "total", "per_tx")}),
         (_("How long, how often"), {"fields": ("life", "days", "one_time", "delegate")}),
     )
 
@@ -279,7 +279,7 @@ class SessionForm(TermsForm):
     layout: ClassVar[Any] = (
         (None, {"fields": ("user", "client_name", "note")}),
         (_("What it may do"), {"fields": ("scopes", "patterns")}),
-        (_("What it may spend"), {"fields": (("currency", "total", "per_tx"),)}),
+        (_("What it may spend"), {"fields": ("currency", "total", "per_tx")}),
         (_("How long"), {"fields": ("life", "days")}),
     )
 
@@ -287,11 +287,11 @@ class SessionForm(TermsForm):
 def layout_of(form: TermsForm) -> Any:
     """The fieldsets without the fields that this site has no use for."""
 
-    def kept(names: Sequence[Any]) -> list[Any]:
-        return [name for name in names if not isinstance(name, str) or name in form.fields]
-
     layout = form.layout  # type: ignore[attr-defined]
-    return [(title, {**options, "fields": kept(options["fields"])}) for title, options in layout]
+    return [
+        (title, {"fields": [name for name in options["fields"] if name in form.fields]})
+        for title, options in layout
+    ]
 
 
 def _words(scope: str, uses: Sequence[tuple[str, str]]) -> Any:
