@@ -15,6 +15,8 @@ from django.utils.translation import gettext
 from agentweb.access import nonces
 from agentweb.access.admin.base import render
 from agentweb.access.admin.terms import ScopesInUse, TermsForm
+from agentweb.access.database import first_write
+from agentweb.access.revocations import in_turn
 from agentweb.access.rows import database
 from agentweb.wire.clock import now
 from agentweb.wire.errors import AgentError, AuthenticationError, InputError
@@ -35,10 +37,17 @@ def issue_once(request: HttpRequest, form: TermsForm, issue: Callable[[], _T]) -
     The form's ``intent`` is used up in the same transaction: sending the form twice, by a reload or a double click,
     issues once, and after a failure it may be sent again.
     """
-    try:
+
+    def work() -> _T:
         with transaction.atomic(using=database()):
-            nonces.burn(f"admin:{request.user.pk}"[:64], form.cleaned_data["intent"], now() + _INTENT_SECONDS)
+            with first_write():
+                nonces.burn(
+                    f"admin:{request.user.pk}"[:64], form.cleaned_data["intent"], now() + _INTENT_SECONDS
+                )
             return issue()
+
+    try:
+        return in_turn(work)
     except InputError as error:
         form.add_problems(error.problems or [])
     except AuthenticationError:
