@@ -440,6 +440,14 @@ def another_404(bench: Bench) -> None:
     bench.middleware("has_its_own_404")
 
 
+def test_a_made_up_example_may_be_refused(wrong: Callable[[], list[Finding]]) -> None:
+    @action(description="Odd.", input=ORDER, method="GET")
+    def picky(inp: Any, ctx: Any) -> Any:
+        raise InputError([{"pointer": "/id", "field": "id", "code": "odd", "message": "Only odd ones."}])
+
+    assert wrong() == []
+
+
 def test_a_refusal_of_a_read_is_no_fault(wrong: Callable[[], list[Finding]]) -> None:
     @action(description="Made up.", input=ORDER, method="GET")
     def look_up(inp: Any, ctx: Any) -> Any:
