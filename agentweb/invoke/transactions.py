@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from django.db import OperationalError, connection, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
 # Comments may stand before a statement (possessive: no text makes this slow). ROLLBACK TO goes to a savepoint and
 # ends nothing.
@@ -58,10 +58,21 @@ def inner(name: str) -> Iterator[None]:
     except OperationalError as error:
         if not _is_savepoint_lost(error):
             raise
-        raise Torn(
-            f"{name} ended its transaction by hand, past Django's cursors. What it had done until then, charges "
-            "too, may hold without a receipt: compare the mandates with the receipts."
-        ) from error
+        raise _torn(name) from error
+    except (DatabaseError, InterfaceError):
+        raise
+    except Exception as error:
+        # Set by Django when it could not go back to the savepoint.
+        if not transaction.get_rollback():
+            raise
+        raise _torn(name) from error
+
+
+def _torn(name: str) -> Torn:
+    return Torn(
+        f"{name} ended its transaction by hand, past Django's cursors. What it had done until then, charges too, or "
+        "has done since, may hold without a receipt: compare the mandates with the receipts."
+    )
 
 
 def _is_savepoint_lost(error: OperationalError) -> bool:

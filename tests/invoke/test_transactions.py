@@ -83,10 +83,33 @@ def test_a_handler_that_catches_the_refusal_has_its_work_whole() -> None:
     assert Note.objects.count() == 2
 
 
-def test_what_goes_past_django_is_an_error_that_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def by_script() -> None:
+    with connection.cursor() as cursor:
+        cursor.executescript("SELECT 1;")
+
+
+def by_commit() -> None:
+    connection.connection.commit()
+
+
+def by_rollback() -> None:
+    connection.connection.rollback()
+
+
+def by_rollback_and_refusal() -> None:
+    connection.connection.rollback()
+    raise AgentError("sold_out", "Sold out.")
+
+
+@pytest.mark.parametrize("end", [by_commit, by_rollback, by_rollback_and_refusal, by_script])
+def test_what_goes_past_django_is_an_error_that_is_named_in_the_log(
+    end: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    if end is by_script and connection.vendor != "sqlite":
+        pytest.skip("SQLite alone has it.")
     caller = agent_caller(spending="USD:5.00/5.00")
     with registry.only(), caplog.at_level(logging.ERROR):
-        ends_by(lambda: connection.connection.commit())  # noqa: PLW0108 - opened later
+        ends_by(end)
         with pytest.raises(AgentError) as caught:
             do("pay", {}, caller, key=KEY)
     assert caught.value.code == "handler_error"
