@@ -33,9 +33,7 @@ def field_schema(field: Field, of: Callable[[Field], Schema]) -> Schema | None:
             return {"type": "array", "items": choice_schema(field)["items"]}
         case serializers.ChoiceField():
             return choice_schema(field)
-        case serializers.BigIntegerField() if getattr(
-            field, "coerce_to_string", api_settings.COERCE_BIGINT_TO_STRING
-        ):
+        case serializers.IntegerField() if _is_written_as_text(field):
             return {"type": "string"}
         case serializers.IntegerField():
             return {"type": "integer"}
@@ -67,6 +65,14 @@ def field_schema(field: Field, of: Callable[[Field], Schema]) -> Schema | None:
         case serializers.FileField():
             return {"type": ["string", "null"]}
     return None
+
+
+def _is_written_as_text(field: Any) -> bool:
+    """Whether this is a BigIntegerField, which DRF has since 3.17, that gives texts."""
+    kind = getattr(serializers, "BigIntegerField", None)
+    if kind is None or not isinstance(field, kind):
+        return False
+    return bool(getattr(field, "coerce_to_string", api_settings.COERCE_BIGINT_TO_STRING))
 
 
 def _moment(field: Any, default: str | None, form: str | None) -> Schema:

@@ -57,7 +57,7 @@ class Everything(serializers.Serializer):
     ipv6 = serializers.IPAddressField(protocol="ipv6")
 
     integer = serializers.IntegerField(min_value=1, max_value=10)
-    big = serializers.BigIntegerField(allow_null=True)
+    big = getattr(serializers, "BigIntegerField", serializers.IntegerField)(allow_null=True)  # since DRF 3.17
     even = serializers.IntegerField(validators=[StepValueValidator(2), MinValueValidator(-4)])
     floating = serializers.FloatField(min_value=0.5)
     price = serializers.DecimalField(max_digits=5, decimal_places=2, min_value=Decimal("0.01"))

@@ -223,6 +223,8 @@ def test_every_schema_can_be_read_by_a_strange_client() -> None:
     ids=repr,
 )
 def test_the_sites_settings_of_drf_spectacular_change_nothing(changed: dict[str, Any]) -> None:
+    if not all(hasattr(spectacular_settings, name) for name in changed):
+        pytest.skip("a setting of later versions")
     given = (Everything, Tree(partial=True), Line)
     before = [schema_of_serializer(each, for_output=out) for each in given for out in (False, True)]
     with patched_settings(changed):
@@ -281,7 +283,9 @@ def test_what_fields_give_when_it_is_not_what_they_take() -> None:
     assert given(serializers.DecimalField(max_digits=5, decimal_places=2, coerce_to_string=False)) == {
         "type": "number"
     }
-    assert given(serializers.BigIntegerField(coerce_to_string=True)) == {"type": "string"}
+    if hasattr(serializers, "BigIntegerField"):  # since DRF 3.17
+        assert given(serializers.BigIntegerField(coerce_to_string=True)) == {"type": "string"}
+        assert given(serializers.BigIntegerField()) == {"type": "integer"}
     assert given(serializers.IntegerField(min_value=1)) == {"type": "integer"}
     assert given(serializers.EmailField()) == {"type": "string"}
     assert given(serializers.UUIDField()) == {"type": "string", "format": "uuid"}
