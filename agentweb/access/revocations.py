@@ -68,7 +68,9 @@ def write(ident: str, reason: str) -> bool:
         row.save(force_insert=True)
     if is_key:
         PrincipalKey.objects.filter(public=ident, revoked_at=None).update(revoked_at=at)
-        SiteKey.objects.filter(public=ident, is_active=True).update(is_active=False, retired_at=at)
+        SiteKey.objects.filter(Q(is_active=True) | Q(retired_at__gt=at), public=ident).update(
+            is_active=False, retired_at=at
+        )
         held = Grant.objects.filter(Q(issuer=ident) | Q(subject=ident)).values_list("pk", flat=True)
         _mark(set(held), at)
     else:

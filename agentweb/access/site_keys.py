@@ -1,20 +1,25 @@
 """The site's own signing keys: one active, the earlier ones kept so that what they signed still verifies.
 
-The seed is stored sealed (``sealing``) and is opened once in a process. Which key is active is read from the
-database at every use, so a rotation holds in every process at once.
+The seed is stored sealed (``sealing``) and is opened once in a process. Which key signs is read from the database at
+every use, so a rotation holds in every process at once.
+
+Manifests are kept by processes and by caches. So that nobody meets a signature of a key that their manifest lacks, a
+key that is replaced may go on signing for a while: its ``retired_at`` is then in the future.
 """
 
 from __future__ import annotations
 
 import logging
 import math
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 
+from agentweb import conf
 from agentweb.access.models import Revocation, SiteKey
 from agentweb.access.rows import database, insert_if_absent
 from agentweb.access.sealing import seal, secret_keys, unseal
@@ -28,17 +33,20 @@ RETIREMENT_MARGIN_SECONDS: Final = 60
 """How long after its retirement a key counts as valid: a call in flight may still have signed with it."""
 
 
+_CLOCKS_DIFFER_SECONDS: Final = 10
+
+
 class SiteKeyError(Exception):
     """What a person at the command line asked of the keys cannot be done; the message says why."""
 
 
 def active_key() -> SigningKey:
-    """The key that signs in the site's name, with one query.
+    """The key that signs in the site's name now, with one query.
 
     Under DEBUG it is made at first use. Elsewhere a missing key, or one that SECRET_KEY does not open, is
     logged with what to do about it and raises 503 ``unavailable``.
     """
-    row = _active_row()
+    row = _signing_row()
     if row is None:
         if settings.DEBUG:
             return ensure_active_key()
@@ -49,7 +57,7 @@ def active_key() -> SigningKey:
 
 def ensure_active_key() -> SigningKey:
     """The active key, made now if there is none. Of racing callers one makes it and all get the same."""
-    row = _active_row()
+    row = _signing_row()
     if row is None:
         insert_if_absent([_new_row()])
         row = SiteKey.objects.get(is_active=True)
@@ -82,24 +90,38 @@ def create() -> SiteKey:
     return row
 
 
-def rotate() -> SiteKey:
-    """Replace the active key: the new one signs from now on, the old one only verifies."""
+def settling_seconds() -> int:
+    """How long it takes until every copy of the manifest, in processes and then in caches, has a new key."""
+    return 2 * int(conf.get("MANIFEST_MAX_AGE")) + _CLOCKS_DIFFER_SECONDS
+
+
+def rotate(*, settling: int = 0) -> SiteKey:
+    """Replace the active key. The new one is published now and signs in ``settling`` seconds; until then the old one
+    goes on, and afterwards it only verifies."""
     active = _active_row()
     if active is None:
         raise SiteKeyError("The site has no active key; `create` makes one.")
     row = _new_row()
     with transaction.atomic(using=database()):
-        if not _retire(active.kid):
+        retired = SiteKey.objects.filter(pk=active.kid, is_active=True).update(
+            is_active=False, retired_at=now_datetime() + timedelta(seconds=settling)
+        )
+        if not retired:
             raise SiteKeyError("The active key was replaced at this moment by somebody else; look at `list`.")
         row.save(force_insert=True)
     return row
 
 
 def retire(kid: str) -> bool:
-    """Stop signing with a key. True if it was the active one, so that the site has none now."""
+    """Stop signing with a key. False if it had stopped before; without an active one the site cannot sign."""
     if not SiteKey.objects.filter(pk=kid).exists():
         raise SiteKeyError(f"There is no key {kid}; `list` shows them.")
-    return _retire(kid)
+    return stop(SiteKey.objects.filter(pk=kid), now_datetime())
+
+
+def stop(rows: QuerySet[SiteKey], at: datetime) -> bool:
+    """Let those of the keys that sign, or still do for a while, sign no more; whether there was one."""
+    return bool(rows.filter(_signs(at)).update(is_active=False, retired_at=at))
 
 
 def reseal() -> list[str]:
@@ -150,6 +172,15 @@ def _active_row() -> SiteKey | None:
     return SiteKey.objects.filter(is_active=True).first()
 
 
+def _signing_row() -> SiteKey | None:
+    """The oldest key that has not stopped: it is the one that every manifest has."""
+    return SiteKey.objects.filter(_signs(now_datetime())).order_by("is_active", "created_at").first()
+
+
+def _signs(at: datetime) -> Q:
+    return Q(is_active=True) | Q(retired_at__gt=at)
+
+
 def _new_row() -> SiteKey:
     key = SigningKey.generate()
     return SiteKey(
@@ -159,13 +190,6 @@ def _new_row() -> SiteKey:
         is_active=True,
         created_at=now_datetime(),
     )
-
-
-def _retire(kid: str) -> bool:
-    changed = SiteKey.objects.filter(pk=kid, is_active=True).update(
-        is_active=False, retired_at=now_datetime()
-    )
-    return bool(changed)
 
 
 def _unavailable() -> ServerError:

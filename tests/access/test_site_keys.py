@@ -191,6 +191,46 @@ def test_a_revoked_key_is_neither_published_nor_used() -> None:
     assert len(site_keys.published_keys()) == 1
 
 
+def test_a_replaced_key_signs_until_every_manifest_has_the_new_one() -> None:
+    with clock(NOON) as time:
+        settling = site_keys.settling_seconds()
+        assert settling == 130
+        old = site_keys.ensure_active_key()
+        new = site_keys.rotate(settling=settling)
+        assert [key["kid"] for key in site_keys.published_keys()] == [new.kid, old.thumbprint]
+        assert site_keys.published_keys()[1]["not_after"] == int(NOON) + settling + 60
+        time.forward(settling - 1)
+        assert site_keys.active_key().public == site_keys.ensure_active_key().public == old.public
+        time.forward(1)
+        assert site_keys.active_key().public == new.public
+
+
+def test_of_several_replaced_keys_the_oldest_signs_first() -> None:
+    with clock(NOON) as time:
+        made = [site_keys.create().public]
+        for _ in range(2):
+            time.forward(10)
+            made.append(site_keys.rotate(settling=100).public)
+        signers = []
+        for _ in range(3):
+            signers.append(site_keys.active_key().public)
+            time.forward(95)
+        assert signers == [made[0], made[1], made[2]]
+
+
+def test_a_replaced_key_can_be_stopped_before_its_time() -> None:
+    with clock(NOON):
+        leaked = site_keys.ensure_active_key()
+        new = site_keys.rotate(settling=100)
+        grants.revoke(leaked.public)
+        assert site_keys.active_key().public == new.public
+        newer = site_keys.rotate(settling=100)
+        assert site_keys.active_key().public == new.public
+        assert site_keys.retire(new.kid) is True
+        assert site_keys.retire(new.kid) is False
+        assert site_keys.active_key().public == newer.public
+
+
 def test_create_and_rotate_refuse_what_makes_no_sense() -> None:
     with pytest.raises(site_keys.SiteKeyError, match="create"):
         site_keys.rotate()

@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agentweb.access import site_keys
+from agentweb.testing import clock
 from agentweb.access.models import SiteKey
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +36,7 @@ def test_a_key_is_created_rotated_and_retired() -> None:
     assert "signs from now on" in keys("create")
     first = site_keys.active_key()
     assert f"{first.thumbprint}  {first.public}  active" in keys("list")
-    assert "still verifies" in keys("rotate")
+    assert "still verifies" in keys("rotate", "--now")
     second = site_keys.active_key()
     listed = as_json("list")["keys"]
     assert [(key["kid"], key["public"], key["active"]) for key in listed] == [
@@ -48,6 +49,25 @@ def test_a_key_is_created_rotated_and_retired() -> None:
     assert "is retired" in said
     assert "cannot sign" in said
     assert "was retired before" in keys("retire", second.thumbprint)
+
+
+def test_a_new_key_waits_until_every_manifest_has_it() -> None:
+    with clock(1_790_000_000.0) as time:
+        keys("create")
+        old = site_keys.active_key()
+        assert "is published now and signs from 2026-09-21 14:15:30 UTC on" in keys("rotate")
+        assert site_keys.active_key().public == old.public
+        assert f"{old.public}  signs until 2026-09-21 14:15:30 UTC" in keys()
+        time.forward(130)
+        new = site_keys.active_key()
+        assert new.public != old.public
+        assert f"{new.public}  active" in keys()
+        assert f"{old.public}  retired 2026-09-21 14:15 UTC" in keys()
+
+
+def test_now_goes_with_rotate_only() -> None:
+    with pytest.raises(CommandError, match="--now"):
+        keys("create", "--now")
 
 
 def test_keys_are_sealed_anew(settings: Any) -> None:

@@ -54,8 +54,8 @@ class SiteKeyAdmin(DecidingAdmin):
             _("Rotate"),
             _("Replace the site's key"),
             _(
-                "A new key signs from now on. The present one signs nothing any more; what it signed still counts "
-                "and still verifies."
+                "A new key is published now and signs in a few minutes, when every copy of the manifest has it. "
+                "Until then the present one signs; what it signed still counts and still verifies."
             ),
             _MAY_CHANGE,
             on_list=True,
@@ -84,7 +84,12 @@ class SiteKeyAdmin(DecidingAdmin):
         return self._made(request, site_keys.create)
 
     def decide_rotate(self, request: HttpRequest, row: None, reason: str) -> str:
-        return self._made(request, site_keys.rotate)
+        try:
+            row = site_keys.rotate(settling=site_keys.settling_seconds())
+        except site_keys.SiteKeyError as error:
+            raise Refused(str(error)) from None
+        self.log_addition(request, row, "Made; it replaces the key before in a few minutes.")
+        return gettext("The key %s is published and signs in a few minutes.") % str(row.kid)
 
     def decide_retire(self, request: HttpRequest, row: SiteKey, reason: str) -> str:
         if not site_keys.retire(row.kid):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -10,6 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 from agentweb.access import site_keys
 from agentweb.access.models import SiteKey
 from agentweb.management.commands._migrated import MigratedCommand
+from agentweb.wire.clock import now_datetime
 
 
 class Command(MigratedCommand):
@@ -22,20 +24,30 @@ class Command(MigratedCommand):
             default="list",
             choices=("list", "create", "rotate", "retire", "reseal"),
             help=(
-                "list (the default); create the first key; rotate: sign with a new one, the old one still "
+                "list (the default); create the first key; rotate: replace it by a new one, the old one still "
                 "verifies; retire KID: sign with it no longer; reseal all keys after SECRET_KEY was changed, "
                 "with the former one in SECRET_KEY_FALLBACKS."
             ),
         )
         parser.add_argument("kid", nargs="?", help="Which key to retire.")
+        parser.add_argument(
+            "--now",
+            action="store_true",
+            help=(
+                "With rotate: sign with the new key at once, because the old one is no secret any more; agents whose "
+                "manifest is older may refuse a receipt for a few minutes."
+            ),
+        )
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        what, kid = options["what"], options["kid"]
+        what, kid, at_once = options["what"], options["kid"], options["now"]
+        if at_once and what != "rotate":
+            raise CommandError("--now goes with `rotate` only.")
         if (kid is not None) != (what == "retire"):
             raise CommandError("`retire` needs the kid of a key; nothing else takes one.")
         try:
-            said = self._do(what, kid)
+            said = self._do(what, kid, at_once)
         except site_keys.SiteKeyError as error:
             raise CommandError(str(error)) from None
         if options["json"]:
@@ -44,21 +56,39 @@ class Command(MigratedCommand):
         if said:
             self.stdout.write(said)
         for row in _rows():
-            state = "active" if row.is_active else f"retired {row.retired_at:%Y-%m-%d %H:%M} UTC"
-            self.stdout.write(f"{row.kid}  {row.public}  {state}")
+            self.stdout.write(f"{row.kid}  {row.public}  {_state(row)}")
         if not any(row.is_active for row in _rows()):
             self.stdout.write("No key is active: the site cannot sign. `agentweb_keys create` makes one.")
 
-    def _do(self, what: str, kid: str | None) -> str:
+    def _do(self, what: str, kid: str | None, at_once: bool) -> str:
         if what == "create":
             return f"Key {site_keys.create().kid} signs from now on."
         if what == "rotate":
-            return f"Key {site_keys.rotate().kid} signs from now on; the earlier one still verifies."
+            return _rotate(0 if at_once else site_keys.settling_seconds())
         if what == "retire" and kid is not None:
             return f"Key {kid} is retired." if site_keys.retire(kid) else f"Key {kid} was retired before."
         if what == "reseal":
             return f"{len(site_keys.reseal())} keys are sealed under today's SECRET_KEY."
         return ""
+
+
+def _rotate(settling: int) -> str:
+    row = site_keys.rotate(settling=settling)
+    if not settling:
+        return f"Key {row.kid} signs from now on; the earlier one still verifies."
+    begins = row.created_at + timedelta(seconds=settling)
+    return (
+        f"Key {row.kid} is published now and signs from {begins:%Y-%m-%d %H:%M:%S} UTC on, when every copy of the "
+        "manifest has it. Until then the earlier one signs; afterwards it still verifies."
+    )
+
+
+def _state(row: SiteKey) -> str:
+    if row.retired_at is None:
+        return "active"
+    if row.retired_at > now_datetime():
+        return f"signs until {row.retired_at:%Y-%m-%d %H:%M:%S} UTC"
+    return f"retired {row.retired_at:%Y-%m-%d %H:%M} UTC"
 
 
 def _rows() -> list[SiteKey]:
