@@ -1,14 +1,19 @@
-"""The shop's front page, the admin, and everything for agents."""
+"""The shop's front page, its REST API, the admin, and everything for agents."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 from django.urls import include, path
+from rest_framework.routers import SimpleRouter
 
-from demo_project.shop import views
+from demo_project.shop import api, views
+
+reviews = SimpleRouter()
+reviews.register("reviews", api.ReviewViewSet, basename="review")
 
 urlpatterns = [
     path("", views.front, name="front"),
     path("admin/", admin.site.urls),
+    path("api/products/<slug:product>/", include(reviews.urls)),
     path("", include("agentweb.urls")),
 ]

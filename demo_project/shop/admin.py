@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from demo_project.shop.models import Category, ContactMessage, Order, OrderLine, Product
+from demo_project.shop.models import Category, ContactMessage, Order, OrderLine, Product, Review
 
 admin.site.site_header = "The Corner Shop"
 admin.site.site_title = "The Corner Shop"
@@ -83,3 +83,10 @@ class ContactMessageAdmin(ReadOnly):
     list_select_related = ("user",)
     search_fields = ("text", "subject")
     date_hierarchy = "sent_at"
+
+
+@admin.register(Review)
+class ReviewAdmin(ReadOnly):
+    list_display = ("product", "stars", "author", "written_at")
+    list_filter = ("stars",)
+    list_select_related = ("product", "author")

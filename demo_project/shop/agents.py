@@ -11,6 +11,7 @@ from decimal import Decimal
 from agentweb import AgentError, action, flow
 from agentweb.invoke.context import Context
 from demo_project.shop import carts, letters, orders
+from demo_project.shop.api import ReviewViewSet
 from demo_project.shop.models import Category, Product
 from demo_project.shop.ownership import Owner
 from demo_project.shop.pricing import amount
@@ -176,6 +177,23 @@ def contact_shop(inp: Letter, ctx: Context) -> Sent:
 def set_delivery_address(inp: Delivery, ctx: Context) -> DeliverySet:
     """Say where your orders go. Without an address the shop keeps them for collection."""
     return {"delivery": str(orders.deliver_to(Owner.of(ctx.caller), inp.address))}
+
+
+# The views of the shop's REST API, as they are: who may write or delete a review is decided there.
+action.from_view(
+    ReviewViewSet,
+    prefix="reviews",
+    url_kwargs={
+        "product": {"type": "string", "pattern": "^[-a-zA-Z0-9_]+$", "description": "Id of the product."}
+    },
+    scopes={"create": "reviews:write", "destroy": "reviews:write"},
+    examples={
+        "list": {"product": "copy-paper-a4"},
+        "create": {"product": "copy-paper-a4", "stars": 5, "text": "Never jams."},
+    },
+    pages=["/products/<slug>"],
+    tags=["products", "reviews"],
+)
 
 
 flow(

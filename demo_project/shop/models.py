@@ -221,3 +221,23 @@ class ContactMessage(Owned):
 
     def __str__(self) -> str:
         return f"{self.topic}: {self.text[:60]}"
+
+
+class Review(models.Model):
+    """What a person thinks of a product, in one review each."""
+
+    product = models.ForeignKey(Product, on_delete=models.CASCADE, related_name="reviews")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    stars = models.PositiveSmallIntegerField()
+    text = models.CharField(max_length=500, blank=True)
+    written_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["-written_at", "-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["product", "author"], name="shop_one_review"),
+            models.CheckConstraint(condition=Q(stars__gte=1) & Q(stars__lte=5), name="shop_review_stars"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stars} stars for {self.product_id}"

@@ -20,8 +20,8 @@ from agentweb.wire.signing import SigningKey
 from agentweb.wire.strict_json import dumps
 
 ROOT = Path(__file__).resolve().parents[2]
-EVERYTHING = ("cart:*", "checkout", "orders:*", "contact:send", "profile:write")
-READS = {"search_products", "product_detail", "cart", "order_status"}
+EVERYTHING = ("cart:*", "checkout", "orders:*", "contact:send", "profile:write", "reviews:write")
+READS = {"search_products", "product_detail", "cart", "order_status", "reviews_list"}
 
 
 def demo_environment(database: str) -> dict[str, str]:

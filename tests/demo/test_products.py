@@ -93,6 +93,9 @@ def test_the_manifest_offers_the_shop_and_its_flow(shop: Shop) -> None:
         "contact_shop": ("send", "contact:send"),
         "order_status": ("read", "orders:read"),
         "product_detail": ("read", None),
+        "reviews_create": ("write", "reviews:write"),
+        "reviews_destroy": ("delete", "reviews:write"),
+        "reviews_list": ("read", None),
         "search_products": ("read", None),
         "set_delivery_address": ("write", "profile:write"),
     }
