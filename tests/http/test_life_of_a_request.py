@@ -224,7 +224,10 @@ def _callbacks(resolver):
 
 
 def test_no_url_of_ours_runs_inside_a_request_s_transaction():
-    callbacks = list(_callbacks(get_resolver()))
+    # The pages for people are ordinary views of a site.
+    callbacks = [
+        each for each in _callbacks(get_resolver()) if issubclass(getattr(each, "cls", object), AgentView)
+    ]
     assert len(callbacks) > 10
     for callback in callbacks:
         assert "default" in callback._non_atomic_requests
