@@ -91,7 +91,7 @@ def test_the_site_s_keys_are_listed_and_a_new_one_appears_in_time():
         )
 
 
-@pytest.mark.requirement("AA-2.25", "AA-2.26")
+@pytest.mark.requirement("AA-2.25", "AA-2.26", "AA-2.28")
 def test_endpoints_are_absolute_and_answer():
     endpoints = json.loads(send("GET", MANIFEST).content)["endpoints"]
     assert endpoints == {

@@ -103,6 +103,7 @@ class Family:
         assert all(works(agent) for agent in self.agents)
 
 
+@pytest.mark.requirement("AA-2.28")
 @pytest.mark.parametrize("revoked", [0, 1, 2])
 def test_the_person_revokes_any_grant_of_the_chain_and_all_below_it(ann: User, revoked: int) -> None:
     family = Family(ann)

@@ -85,11 +85,11 @@ class SiteKeyAdmin(DecidingAdmin):
 
     def decide_rotate(self, request: HttpRequest, row: None, reason: str) -> str:
         try:
-            row = site_keys.rotate(settling=site_keys.settling_seconds())
+            made = site_keys.rotate(settling=site_keys.settling_seconds())
         except site_keys.SiteKeyError as error:
             raise Refused(str(error)) from None
-        self.log_addition(request, row, "Made; it replaces the key before in a few minutes.")
-        return gettext("The key %s is published and signs in a few minutes.") % str(row.kid)
+        self.log_addition(request, made, "Made; it replaces the key before in a few minutes.")
+        return gettext("The key %s is published and signs in a few minutes.") % str(made.kid)
 
     def decide_retire(self, request: HttpRequest, row: SiteKey, reason: str) -> str:
         if not site_keys.retire(row.kid):

@@ -217,7 +217,6 @@ REQUIREMENTS = (
         MANIFEST,
         "must",
         "Endpoints say where grants are revoked, and that address answers.",
-        planned="money and negotiation",
     ),
     Requirement(
         "AA-2.29",
