@@ -275,4 +275,7 @@ def test_limits_and_what_they_tell_cost_one_statement_a_call() -> None:
     assert agent.get(TARGET).status_code == send("GET", TARGET).status_code == 200
     assert count(lambda: send("GET", TARGET)) == 1
     assert count(lambda: agent.get(TARGET)) == 4
+    put = {"product_id": "tea-1", "quantity": 2}
+    assert agent.post("/agent/add_to_cart", put).status_code == 200
+    assert count(lambda: agent.post("/agent/add_to_cart", put)) == 7
     assert not Bucket.objects.filter(key__startswith="failed:").exists()
