@@ -25,6 +25,7 @@ from agentweb.access.admin.people import (
     search_by_name,
 )
 from agentweb.access.models import Grant, PrincipalKey, SiteKey
+from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError
 from agentweb.wire.signing import parse_public_key, thumbprint
 
@@ -115,7 +116,17 @@ class SiteKeyAdmin(DecidingAdmin):
 
     @admin.display(description=_("State"), ordering="is_active")
     def state(self, row: SiteKey) -> SafeString:
-        return showing.badge("good", _("active")) if row.is_active else showing.badge("over", _("retired"))
+        at = now_datetime()
+        if not row.is_active:
+            still_signs = row.retired_at is not None and row.retired_at > at
+            return (
+                showing.badge("good", _("still signs"))
+                if still_signs
+                else showing.badge("over", _("retired"))
+            )
+        if SiteKey.objects.filter(retired_at__gt=at).exists():
+            return showing.badge("waiting", _("published, signs soon"))
+        return showing.badge("good", _("active"))
 
 
 class EnrolForm(forms.Form):

@@ -11,6 +11,7 @@ from django.test import Client
 
 from agentweb.access import grants, site_keys
 from agentweb.access.models import Grant, PrincipalKey, Revocation, SiteKey
+from agentweb.testing import clock
 from agentweb.wire.signing import SigningKey
 from tests.access.signing import AGENT, PERSON, SITE
 from tests.support.staff import boss, browser, errors_of, page, staff, text_of
@@ -37,6 +38,19 @@ def test_rotating_asks_first_and_keeps_the_old_key_to_verify_with(client: Client
     assert f"The key {new} is published and signs in a few minutes." in text_of(response)
     assert [key["kid"] for key in site_keys.published_keys()] == [new, old]
     assert LogEntry.objects.get().object_id == new
+
+
+def test_the_list_says_which_key_signs_while_a_new_one_settles(client: Client) -> None:
+    with clock() as time:
+        client.post(page("sitekey", "rotate"))
+        said = text_of(client.get(page("sitekey")))
+        assert "published, signs soon" in said
+        assert "still signs" in said
+        time.forward(86_400)
+        said = text_of(client.get(page("sitekey")))
+        assert "active" in said
+        assert "retired" in said.lower()
+        assert "signs" not in said
 
 
 def test_retiring_leaves_the_site_without_a_key_until_one_is_made(client: Client) -> None:
