@@ -95,7 +95,8 @@ class ActionWord:
         - ``input``: a JSON Schema as a dict, or a type; by default the type hint of ``inp``; the hint None
           means that there is no input. Or, instead of it, ``serializer``: a DRF serializer class, whose
           ``validated_data`` is ``inp``; or ``form``: a Django form class, whose ``cleaned_data`` is ``inp``.
-        - ``output``: a JSON Schema or a type; by default the returned dataclass or TypedDict, else not said.
+        - ``output``: a JSON Schema, a type or a serializer; by default the returned dataclass or TypedDict,
+          else not said.
         - ``example``: an input that works; made from the schema when it can be.
         - ``method``, ``path``: by default GET for a read with flat input, else POST, at ``/agent/<name>``.
           ``{name}`` in a path takes the required input of that name.

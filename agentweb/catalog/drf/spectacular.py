@@ -47,7 +47,7 @@ def derived(serializer: Any, *, for_output: bool) -> Schema:
     deriver = _Deriver(RESPONSE if for_output else REQUEST)
     with without_a_trace():
         root = deriver.of(serializer)
-    return assembled(root, deriver.components)
+    return assembled(root, {**deriver.named_fields(), **deriver.components})
 
 
 @contextmanager
@@ -149,6 +149,11 @@ class _Deriver(AutoSchema):
     def component(self, name: str, serializer: Any) -> ResolvedComponent:
         return ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, object=type(serializer))
 
+    def named_fields(self) -> dict[str, Schema]:
+        """The components that ``@extend_schema_field(..., component_name=...)`` and extensions have made."""
+        found = self.registry._components.values()
+        return {component.name: converted(component.schema, drop=self.drop) for component in found}
+
     def new_name(self, wanted: str) -> str:
         name, number = wanted, 2
         while name in self.known:
@@ -175,7 +180,8 @@ class _Deriver(AutoSchema):
                 found = self.of(field)
             except SourceError as error:
                 raise SourceError(f"{type(serializer).__name__}.{name}: {error}") from None
-            properties[name] = found
+            is_old = name in get_override(serializer, "deprecate_fields", [])
+            properties[name] = {**found, "deprecated": True} if is_old else found
             if is_output or (field.required and not getattr(field.root, "partial", False)):
                 required.append(name)
         schema["properties"] = properties

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.settings import patched_settings, spectacular_settings
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from agentweb import action
@@ -379,6 +379,37 @@ def test_excluded_members_are_still_taken_and_not_given() -> None:
 
     assert "note" in schema_of_serializer(Less)["properties"]
     assert "note" not in schema_of_serializer(Less, for_output=True)["properties"]
+
+
+def test_a_field_with_a_component_of_its_own_is_written_out() -> None:
+    @extend_schema_field({"type": "string", "enum": ["a"]}, component_name="Letter")
+    class Letter(Celsius):
+        pass
+
+    assert member(Letter(help_text="It.")) == {"type": "string", "enum": ["a"], "description": "It."}
+
+
+def test_an_answer_of_several_kinds_is_one_of_them() -> None:
+    class Other(serializers.Serializer):
+        kind = serializers.CharField()
+
+    class Shown(serializers.Serializer):
+        it = serializers.SerializerMethodField()
+
+        @extend_schema_field(PolymorphicProxySerializer("It", [Line, Other], None))
+        def get_it(self, row: Any) -> Any:
+            return None
+
+    found = schema_of_serializer(Shown, for_output=True)["properties"]["it"]
+    assert found["oneOf"] == [schema_of_serializer(each, for_output=True) for each in (Line, Other)]
+
+
+def test_a_member_may_be_deprecated() -> None:
+    @extend_schema_serializer(deprecate_fields=["note"])
+    class Old(Line):
+        pass
+
+    assert schema_of_serializer(Old)["properties"]["note"] == {"type": "string", "deprecated": True}
 
 
 def test_texts_may_be_lazy() -> None:
