@@ -51,6 +51,7 @@ class FaultId(StrEnum):
     NO_COST = "agentweb.W011"
     READ_BY_POST = "agentweb.W012"
     NO_INPUT = "agentweb.W013"
+    VIEW_EFFECT = "agentweb.W054"
 
 
 DANGEROUS: Final = frozenset(

@@ -140,6 +140,9 @@ def endpoints_of(
     own = {**made_with, **(initkwargs or {})}
     if not isinstance(cls, type) or not issubclass(cls, View):
         raise ViewError(f"{_name(view)} is neither a view of DRF nor one of Django")
+    unknown = [name for name in initkwargs or {} if not hasattr(cls, name)]
+    if unknown:
+        raise ViewError(f"{_name(view)} takes no {', '.join(unknown)} in as_view()")
     if issubclass(cls, ViewSetMixin):
         mapped = actions if actions is not None else getattr(given, "actions", None)
         found = _of_map(cls, mapped) if mapped is not None else _of_viewset(cls)

@@ -64,7 +64,7 @@ def fresh_request(
     """
     content = dumps(body) if has_body else b""
     environ = {
-        **_origin(ctx.request),
+        **_origin(ctx),
         "REQUEST_METHOD": method,
         "SCRIPT_NAME": get_script_prefix().rstrip("/"),
         # PEP 3333: the bytes of the path as Latin-1.
@@ -100,23 +100,24 @@ def fresh_request(
     return request  # type: ignore[no-any-return]
 
 
-def _origin(agent_request: Any) -> dict[str, Any]:
-    """Where the call came from; from a shell or a task, the site itself."""
-    if agent_request is not None:
-        meta = agent_request.META
+def _origin(ctx: Any) -> dict[str, Any]:
+    """Where the call came from; without a request (a shell, a task) the address that the caller is known by."""
+    if ctx.request is not None:
+        meta = ctx.request.META
         names = [*_FROM_THE_AGENT, (settings.SECURE_PROXY_SSL_HEADER or ("",))[0]]
         found = {name: meta[name] for name in names if name in meta}
         return {
             "SERVER_NAME": "localhost",
             "SERVER_PORT": "80",
             **found,
-            "wsgi.url_scheme": agent_request.scheme,
+            "wsgi.url_scheme": ctx.request.scheme,
         }
     named = [host for host in settings.ALLOWED_HOSTS if not host.startswith(("*", "."))]
     origin = urlsplit(conf.get("ORIGIN") or f"http://{named[0] if named else 'localhost'}")
     port = origin.port or (443 if origin.scheme == "https" else 80)
     return {
-        "REMOTE_ADDR": "127.0.0.1",
+        # Never this machine's own address, which a permission of the site may trust.
+        **({"REMOTE_ADDR": ctx.caller.address} if ctx.caller.address else {}),
         "SERVER_NAME": origin.hostname or "localhost",
         "SERVER_PORT": str(port),
         "HTTP_HOST": origin.netloc,

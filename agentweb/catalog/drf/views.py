@@ -8,10 +8,12 @@ agentweb adds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from agentweb.catalog.actions import declare
 from agentweb.catalog.drf.serializer_schemas import schema_of_serializer
+from agentweb.catalog.drf.view_effects import effect_by_method, sounds_like
 from agentweb.catalog.drf.view_endpoints import Endpoint, ViewError, endpoints_of
 from agentweb.catalog.drf.view_handlers import ViewHandler
 from agentweb.catalog.drf.view_inputs import UnknownInput, ViewInput, derived, stated
@@ -23,7 +25,6 @@ from agentweb.catalog.registry import registry
 from agentweb.catalog.schema_shapes import nested_members
 from agentweb.catalog.schema_sources import schema_of
 
-_EFFECTS: Final = {"get": "read", "delete": "delete"}
 _VIEW_HINT: Final = (
     "Give a class of Django REST framework (OrderViewSet), an @api_view function, or a view of Django."
 )
@@ -32,6 +33,7 @@ _VIEW_HINT: Final = (
 def publish(view: Any, words: ViewWords) -> None:
     """Declare an action for each chosen endpoint. Faults are recorded; with a wrong choice nothing is published."""
     where = _where(view)
+    words = replace(words, only=_names(words.only), exclude=_names(words.exclude))
     try:
         found = endpoints_of(view, actions=words.actions, methods=words.methods, initkwargs=words.initkwargs)
     except ViewError as error:
@@ -56,7 +58,7 @@ def publish(view: Any, words: ViewWords) -> None:
 def _publish(endpoint: Endpoint, words: ViewWords, prefix: str) -> None:
     key = endpoint.key
     name = words.word("name", key) or (prefix if endpoint.is_alone else f"{prefix}_{key}")
-    effect = words.word("effect", key) or _EFFECTS.get(endpoint.method, "write")
+    effect = words.word("effect", key) or effect_by_method(endpoint)
     try:
         taken = _input(endpoint, words)
     except ValueError as error:
@@ -69,6 +71,7 @@ def _publish(endpoint: Endpoint, words: ViewWords, prefix: str) -> None:
             )
         )
         return
+    _ask_for_effect(endpoint, words, str(name))
     idempotent = words.for_all.get("idempotent")
     if idempotent is None and endpoint.method == "put" and effect == "write":
         idempotent = True
@@ -97,6 +100,20 @@ def _publish(endpoint: Endpoint, words: ViewWords, prefix: str) -> None:
     declare(ViewHandler(endpoint, taken), written)
 
 
+def _ask_for_effect(endpoint: Endpoint, words: ViewWords, name: str) -> None:
+    likely = sounds_like(endpoint, name)
+    if likely is None or words.word("effect", endpoint.key) is not None:
+        return
+    registry.record(
+        fault(
+            FaultId.VIEW_EFFECT,
+            f"{name!r} is published as a write, and sounds like something that is to {likely}.",
+            f"Say which: effects={{{endpoint.key!r}: '{likely}'}}, or 'write' if that is all it does.",
+            _where(endpoint.function),
+        )
+    )
+
+
 def _chosen(found: list[Endpoint], words: ViewWords) -> list[Endpoint]:
     only, exclude = set(_names(words.only)), set(_names(words.exclude))
     return [each for each in found if (not only or each.key in only) and each.key not in exclude]
@@ -117,7 +134,7 @@ def _misnamed(found: list[Endpoint], words: ViewWords) -> Iterable[tuple[str, st
 
 
 def _names(value: Any) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
 
 
 def _input(endpoint: Endpoint, words: ViewWords) -> ViewInput:

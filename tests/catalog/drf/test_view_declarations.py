@@ -89,6 +89,7 @@ def test_a_viewset_is_published_whole_unless_it_is_narrowed() -> None:
     [
         ({"only": ("list", "lend")}, ["books_lend", "books_list"]),
         ({"only": "list"}, ["books_list"]),
+        ({"only": (name for name in ["list"])}, ["books_list"]),
         ({"only": ("list", "lend"), "exclude": ("lend",)}, ["books_list"]),
         ({"only": ("list",), "names": {"list": "find_books"}}, ["find_books"]),
         ({"only": ("list",), "name": "find_books"}, ["find_books"]),
@@ -179,6 +180,32 @@ def test_the_method_gives_the_effect_and_words_give_another() -> None:
     assert found.consequential
     without = {fault.obj.rpartition(".")[2] for fault in registry.faults() if fault.id == FaultId.NO_SCOPE}
     assert without == {"create", "update", "partial_update", "lend", "set_price", "unmark"}
+
+
+def test_a_name_like_paying_or_sending_is_asked_about() -> None:
+    class Orders(viewsets.ViewSet):
+        @extra(detail=True, methods=["post"])
+        def pay(self, request: Any, pk: str) -> Response:
+            return Response({})
+
+        @extra(detail=True, methods=["post", "delete"])
+        def invite(self, request: Any, pk: str) -> Response:
+            return Response({})
+
+        @extra(detail=False, methods=["post"])
+        def paying(self, request: Any) -> Response:
+            return Response({})
+
+    asked = [each[1:] for each in faults(Orders) if each[0] == FaultId.VIEW_EFFECT]
+    assert [each[0].split("'")[1] for each in asked] == ["orders_invite_post", "orders_pay"]
+    assert "effects={'pay': 'spend'}" in asked[1][1]
+    with registry.only():
+        assert faults(
+            Orders, effects={"pay": "spend", "invite_post": "write"}, cost={"amount": 1, "currency": "EUR"}
+        )
+    with registry.only():
+        faults(Orders, effects={"pay": "write", "invite_post": "send"})
+        assert FaultId.VIEW_EFFECT not in {fault.id for fault in registry.faults()}
 
 
 def test_two_views_that_give_one_name_are_a_fault() -> None:
@@ -489,6 +516,8 @@ class Nothing(View):
         (plain, {}, FaultId.VIEW_INPUT, "does not say what it takes"),
         (plain, {"input": None, "methods": ("LOOK",)}, FaultId.VIEW, "look is no method"),
         (None, {"only": ("lst",)}, FaultId.VIEW, "only names 'lst'"),
+        (None, {"only": 3}, FaultId.VIEW, "only names 3"),
+        (None, {"initkwargs": {"colour": "red"}}, FaultId.VIEW, "takes no colour in as_view()"),
         (None, {"exclude": ("destory",)}, FaultId.VIEW, "exclude names 'destory'"),
         (None, {"effects": {"destory": "delete"}}, FaultId.VIEW, "effects names 'destory'"),
         (None, {"scopes": "books:write"}, FaultId.VIEW, "is no dict"),
