@@ -99,17 +99,19 @@ def take(key: str, rate: tuple[float, int], policy: str = CALLER) -> Allowance:
     """
     if len(key) > _KEY_LENGTH:
         key = f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
-    at = int(now() * _MICROSECONDS)
     step = max(1, round(_MICROSECONDS / rate[0]))
     ahead = step * (int(rate[1]) - 1)
-    # A row can appear or be cleared between two statements; more than once is no accident.
+    # A row can appear or be cleared between two statements; more than once is no accident. The time is read anew, for
+    # the statement may have waited so long for its turn that later requests seem to be ahead without end.
     for _ in range(3):
+        at = int(now() * _MICROSECONDS)
         tat = _advance(key, at, step, ahead)
         if tat is None and insert_if_absent([Bucket(key=key, tat=at + step)]):
             tat = at + step
         if tat is not None:
             return _allowance(policy, rate, step, tat - at)
         found = Bucket.objects.filter(key=key).values_list("tat", flat=True).first()
+        at = int(now() * _MICROSECONDS)
         if found is not None and found > at + ahead:
             wait = (found - ahead - at) / _MICROSECONDS
             raise RateLimited(_allowance(policy, rate, step, found - at), rate, wait=wait)

@@ -154,3 +154,25 @@ def test_of_several_limits_the_one_with_least_left_is_told() -> None:
         "RateLimit": '"action";r=7;t=4',
     }
     assert limits.headers_of() == {}
+
+
+@pytest.mark.django_db
+def test_whoever_waited_long_for_the_database_is_not_refused_for_those_who_went_ahead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    really = limits._advance
+    waits = iter([10.0])
+
+    with clock(NOON) as time:
+        limits.take("k", (1, 2))
+
+        def late(key: str, at: int, step: int, ahead: int) -> int | None:
+            wait = next(waits, 0.0)
+            time.forward(wait)
+            if wait:
+                limits.take("k", (1, 2))  # of another process, just before our turn
+            return really(key, at, step, ahead)
+
+        monkeypatch.setattr(limits, "_advance", late)
+        assert limits.take("k", (1, 2)).remaining == 0
+        assert refused("k", (1, 2)) is not None
