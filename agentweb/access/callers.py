@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
 
+from agentweb.access import persons
 from agentweb.access.limits import Allowance
 from agentweb.wire.grants import GrantDocument
 
@@ -78,9 +78,7 @@ class Caller:
         """The person for whom the caller acts, read once when first asked for."""
         if self.user_id is None:
             return AnonymousUser()
-        model = get_user_model()
-        found: AbstractBaseUser | None = model._default_manager.filter(pk=self.user_id).first()
-        return found if found is not None else AnonymousUser()
+        return persons.find(self.user_id) or AnonymousUser()
 
 
 def anonymous(address: str, allowance: Allowance | None = None) -> Caller:

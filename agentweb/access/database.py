@@ -9,10 +9,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Final, TypeVar
 
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+
+from agentweb.access.models import Nonce
 
 _T = TypeVar("_T")
 
@@ -22,6 +24,9 @@ PATIENCE_SECONDS: Final = 15.0
 # PostgreSQL: serialization failure, deadlock, lock not available, shutting down, cannot connect now, too many
 # connections; class 08 is "connection exception".
 _PASSING_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300"})
+
+# Modes in which BEGIN itself takes nothing yet; None is DEFERRED.
+_LAZY: Final = frozenset({None, "DEFERRED"})
 
 
 class NotBegun(Exception):
@@ -58,6 +63,26 @@ def first_write() -> Iterator[None]:
         if is_locked(error):
             raise NotBegun from error
         raise
+
+
+@contextmanager
+def begun(write: Callable[[], object] | None = None) -> Iterator[None]:
+    """A transaction of its own for the block, for ``patiently``; ``write`` is its first statement.
+
+    SQLite refuses at once the first write of a transaction that has read before, however long it could wait. So the
+    right to write is taken first: by BEGIN where the site has ``"transaction_mode": "IMMEDIATE"``, else by ``write``,
+    or one that changes nothing.
+    """
+    with ExitStack() as stack:
+        with first_write():
+            stack.enter_context(transaction.atomic(durable=True))
+            if write is not None:
+                write()
+            elif connection.vendor == "sqlite" and getattr(connection, "transaction_mode", None) in _LAZY:
+                table = connection.ops.quote_name(Nonce._meta.db_table)
+                with connection.cursor() as cursor:
+                    cursor.execute(f"DELETE FROM {table} WHERE 0")  # noqa: S608
+        yield
 
 
 def patiently(transaction: Callable[[], _T]) -> _T:

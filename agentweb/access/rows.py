@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections, router
 from django.db import Error as DatabaseFailure
@@ -28,28 +30,63 @@ def insert_if_absent(rows: Sequence[Model]) -> int:
     the same row, so of two racing callers exactly one is told that its row was new. ``bulk_create`` with
     ``ignore_conflicts`` gives no such verdict.
     """
-    if not rows:
-        return 0
-    model = type(rows[0])
-    connection = connections[router.db_for_write(model) or DEFAULT_DB_ALIAS]
-    fields = [field for field in model._meta.concrete_fields if not isinstance(field, AutoField)]
-    quote = connection.ops.quote_name
-    columns = ", ".join(quote(str(field.column)) for field in fields)
-    one = f"({', '.join(['%s'] * len(fields))})"
-    values = [
-        field.get_db_prep_save(field.pre_save(row, True), connection=connection)
-        for row in rows
-        for field in fields
+    # One text for both engines; SQLite's OR IGNORE would also swallow a broken CHECK.
+    return _insert(rows, " ON CONFLICT DO NOTHING") if rows else 0
+
+
+def insert(rows: Sequence[Model]) -> None:
+    """Insert rows of one model in one statement; they learn no key, and no signal tells of them."""
+    if rows:
+        _insert(rows, "")
+
+
+def update(model: type[Model], values: Mapping[str, Any], where: Mapping[str, Any]) -> int:
+    """Set columns in the rows whose columns equal ``where``; how many rows there were. No signal tells of it."""
+    alias = router.db_for_write(model) or DEFAULT_DB_ALIAS
+    connection = connections[alias]
+    field: Callable[[str], Any] = model._meta.get_field
+    given = [
+        field(name).get_db_prep_save(value, connection) for name, value in (*values.items(), *where.items())
     ]
     with connection.cursor() as cursor:
-        cursor.execute(
-            # Names come from the models, values are parameters. DO NOTHING is one text for both engines;
-            # SQLite's OR IGNORE would also swallow a broken CHECK.
-            f"INSERT INTO {quote(model._meta.db_table)} ({columns}) "  # noqa: S608
-            f"VALUES {', '.join([one] * len(rows))} ON CONFLICT DO NOTHING",
-            values,
-        )
+        cursor.execute(_update_text(model, alias, tuple(values), tuple(where)), given)
         return int(cursor.rowcount)
+
+
+def _insert(rows: Sequence[Model], ending: str) -> int:
+    model = type(rows[0])
+    alias = router.db_for_write(model) or DEFAULT_DB_ALIAS
+    connection = connections[alias]
+    fields, head, one = _insert_text(model, alias)
+    values = [
+        field.get_db_prep_save(field.pre_save(row, True), connection) for row in rows for field in fields
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(f"{head}{', '.join([one] * len(rows))}{ending}", values)
+        return int(cursor.rowcount)
+
+
+# Written out and kept: for the rows of every call, composing a statement anew costs many times what running it does.
+# Names come from the models, values are parameters.
+@cache
+def _insert_text(model: type[Model], alias: str) -> tuple[list[Any], str, str]:
+    quote = connections[alias].ops.quote_name
+    fields = [field for field in model._meta.concrete_fields if not isinstance(field, AutoField)]
+    columns = ", ".join(quote(str(field.column)) for field in fields)
+    one = f"({', '.join(['%s'] * len(fields))})"
+    return fields, f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ", one  # noqa: S608
+
+
+@cache
+def _update_text(model: type[Model], alias: str, changed: tuple[str, ...], where: tuple[str, ...]) -> str:
+    quote = connections[alias].ops.quote_name
+
+    field: Callable[[str], Any] = model._meta.get_field
+
+    def equal(names: tuple[str, ...]) -> list[str]:
+        return [f"{quote(field(name).column)} = %s" for name in names]
+
+    return f"UPDATE {quote(model._meta.db_table)} SET {', '.join(equal(changed))} WHERE {' AND '.join(equal(where))}"  # noqa: S608
 
 
 def delete_in_batches(rows: QuerySet[Model], size: int = 1_000) -> int:

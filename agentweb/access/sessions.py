@@ -25,7 +25,7 @@ from django.db.models.functions import Cast
 from django.utils.crypto import constant_time_compare
 
 from agentweb import conf
-from agentweb.access import grants, limits, revocation_log, revocations
+from agentweb.access import grants, limits, persons, revocation_log, revocations
 from agentweb.access.callers import SESSION, Caller
 from agentweb.access.database import first_write
 from agentweb.access.issuing import problem
@@ -166,7 +166,7 @@ def _established(token: str, site: str, address: str) -> tuple[Caller, AbstractB
 
 
 def _person(user_id: Any, auth_hash: str) -> AbstractBaseUser:
-    user: AbstractBaseUser | None = get_user_model()._default_manager.filter(pk=user_id).first()
+    user = persons.find(user_id)
     if user is None or not getattr(user, "is_active", True):
         raise _ended(Code.SESSION_REVOKED, "The person of this session is no longer active at this site.")
     if not _is_of_today(auth_hash, user):

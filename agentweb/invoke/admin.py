@@ -14,7 +14,7 @@ from agentweb.access.admin import showing
 from agentweb.access.admin.base import LogAdmin, OlderFilter, Rows
 from agentweb.access.admin.people import PersonColumns, PersonFilter
 from agentweb.catalog.registry import registry
-from agentweb.invoke.audit import OK, REPLAYED, RUNNING
+from agentweb.invoke.audit import OK, REPLAYED
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.wire.clock import now_datetime
 
@@ -50,7 +50,6 @@ class OutcomeFilter(admin.SimpleListFilter):
             (REPLAYED, _("answered again")),
             ("refused", _("refused (4xx)")),
             ("failed", _("failed (5xx)")),
-            (RUNNING, _("running")),
         ]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
@@ -59,7 +58,7 @@ class OutcomeFilter(admin.SimpleListFilter):
             return queryset.filter(status__gte=400, status__lt=500)
         if value == "failed":
             return queryset.filter(status__gte=500)
-        return queryset.filter(outcome=value) if value in {OK, REPLAYED, RUNNING} else queryset
+        return queryset.filter(outcome=value) if value in {OK, REPLAYED} else queryset
 
 
 class ActionFilter(admin.SimpleListFilter):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from agentweb.access import rows
 from agentweb.access.database import write_patiently
 from agentweb.invoke.calls import Call
 from agentweb.invoke.idempotency import is_key
@@ -15,41 +16,24 @@ from agentweb.wire.clock import now_datetime
 
 OK: Final = "ok"
 REPLAYED: Final = "replayed"
-RUNNING: Final = "running"
 
 
 @dataclass(slots=True)
 class Audit:
-    """The row of one call. ``open`` writes it first, where the call needs a write to open its transaction;
-    ``close`` writes or completes it. An anonymous read writes nothing."""
+    """The row of one call, which ``close`` writes. An anonymous read writes nothing."""
 
     call: Call
     input_digest: str = ""
     _started: float = field(default_factory=time.perf_counter)
-    _row: AuditEntry | None = None
 
     @property
     def is_kept(self) -> bool:
         return not self.call.caller.is_anonymous
 
-    def open(self) -> None:
-        self._row = self._entry(status=0, outcome=RUNNING)
-        self._row.save(force_insert=True)
-
-    def forget(self) -> None:
-        """The transaction of ``open`` was rolled back, and the row with it."""
-        self._row = None
-
     def close(self, *, status: int, outcome: str) -> None:
-        if not self.is_kept:
-            return
-        if self._row is None:
+        if self.is_kept:
             # Also for a refusal, outside any transaction: the log is not thinned out by a busy database.
-            write_patiently(partial(self._entry(status=status, outcome=outcome).save, force_insert=True))
-            return
-        AuditEntry.objects.filter(pk=self._row.pk).update(
-            status=status, outcome=outcome, duration_us=self._elapsed(), input_digest=self.input_digest
-        )
+            write_patiently(partial(rows.insert, [self._entry(status=status, outcome=outcome)]))
 
     def _elapsed(self) -> int:
         return int((time.perf_counter() - self._started) * 1_000_000)

@@ -22,7 +22,7 @@ from typing import Any, Final
 from django.db import DatabaseError, InterfaceError, transaction
 
 from agentweb.access import authorization, limits, site_keys
-from agentweb.access.database import first_write, is_passing, patiently, write_patiently
+from agentweb.access.database import begun, is_passing, patiently, write_patiently
 from agentweb.catalog.actions import Action, Effect
 from agentweb.invoke import audit, consent, handlers, idempotency, results, transactions
 from agentweb.invoke.calls import Call, Outcome
@@ -168,7 +168,6 @@ def _act(call: Call, entry: audit.Audit, value: Json, *, lease: idempotency.Leas
             # A callback that the handler left for after the commit: what was done is done, and so is answered.
             logger.error("A callback of %s (%s) failed", call.action.name, call.request_id, exc_info=error)
         else:
-            entry.forget()
             failure = _failure(call, error)
             _undo(entry, lease, failure)
             raise failure from error
@@ -196,15 +195,10 @@ def _transaction(
     signing_key: SigningKey | None,
     done: _Done,
 ) -> None:
-    """Begins with a write (the fence of the key, else the audit row) and ends with the last lock, the receipt head."""
+    """Begins with the right to write and the fence of the key, and ends with the last lock, the receipt head."""
     asking = consent.Consent(call, value, till.ceiling if till is not None else None)
     is_final = True
-    with transaction.atomic(durable=True):
-        with first_write():
-            if lease is not None:
-                idempotency.enter(lease)
-            else:
-                entry.open()
+    with begun(None if lease is None else partial(idempotency.enter, lease)):
         # Before any callback of the handler's, so that one that fails cannot keep it from being told.
         transaction.on_commit(partial(_committed, call, done), robust=True)
         try:

@@ -11,13 +11,11 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
-
-from django.db.models import QuerySet
+from typing import Any, Final
 
 from agentweb import conf
+from agentweb.access import rows
 from agentweb.access.database import first_write
-from agentweb.access.rows import insert_if_absent
 from agentweb.invoke.models import IdempotencyRecord
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import Code, ConflictError
@@ -83,7 +81,7 @@ def claim(*, subject: str, action: str, key: str, fingerprint: str, request_id: 
             expires_at=expires_at,
         )
         with first_write():
-            inserted = insert_if_absent([record])
+            inserted = rows.insert_if_absent([record])
         if inserted:
             return Lease(subject, action, key, token)
         row = IdempotencyRecord.objects.filter(subject=subject, action=action, key=key).first()
@@ -115,29 +113,31 @@ def claim(*, subject: str, action: str, key: str, fingerprint: str, request_id: 
 def enter(lease: Lease) -> None:
     """The fence. Raises idempotency_in_progress, without anything done, when the lease was taken over."""
     lease_until = now_datetime() + timedelta(seconds=conf.get("IDEMPOTENCY_LEASE_SECONDS"))
-    if not _held(lease).update(lease_until=lease_until):
+    if not rows.update(IdempotencyRecord, {"lease_until": lease_until}, _held(lease)):
         raise _in_progress()
 
 
 def finish(lease: Lease, *, status: int, body: str) -> None:
     """Keep the answer; it commits together with what the handler did."""
     expires_at = now_datetime() + timedelta(days=conf.get("IDEMPOTENCY_DAYS"))
-    _held(lease).update(state=IdempotencyRecord.State.DONE, status=status, body=body, expires_at=expires_at)
+    kept = {"state": IdempotencyRecord.State.DONE, "status": status, "body": body, "expires_at": expires_at}
+    rows.update(IdempotencyRecord, kept, _held(lease))
 
 
 def free(lease: Lease) -> None:
     """Give the key back: nothing of this run was committed."""
-    _held(lease).delete()
+    IdempotencyRecord.objects.filter(**_held(lease)).delete()
 
 
-def _held(lease: Lease) -> QuerySet[IdempotencyRecord]:
-    return IdempotencyRecord.objects.filter(
-        subject=lease.subject,
-        action=lease.action,
-        key=lease.key,
-        lease_token=lease.token,
-        state=IdempotencyRecord.State.RUNNING,
-    )
+def _held(lease: Lease) -> dict[str, Any]:
+    """What the row of a lease equals while it is not overtaken."""
+    return {
+        "subject": lease.subject,
+        "action": lease.action,
+        "key": lease.key,
+        "lease_token": lease.token,
+        "state": IdempotencyRecord.State.RUNNING,
+    }
 
 
 def _in_progress() -> ConflictError:
