@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,7 @@ from agentweb.catalog.drf.view_endpoints import Endpoint
 from agentweb.catalog.drf.view_formats import is_format, without_override
 from agentweb.catalog.drf.view_inputs import ViewInput, query_string
 from agentweb.catalog.drf.view_requests import fresh_request, person_of
-from agentweb.catalog.drf.view_routes import MissingFromURL, NoSuchAddress, Place, place_of
+from agentweb.catalog.drf.view_routes import NoSuchAddress, NoSuchURL, Place, place_of
 from agentweb.wire.errors import AuthorizationError, Code, InputError, RequestError
 from agentweb.wire.schema.problems import make_problem
 from agentweb.wire.strict_json import Json
@@ -28,9 +28,11 @@ from agentweb.wire.strict_json import Json
 class ViewHandler:
     """``handler(inp, ctx)`` of one endpoint. The view is neither wrapped nor changed; its URLs answer as before."""
 
-    def __init__(self, endpoint: Endpoint, taken: ViewInput) -> None:
+    def __init__(self, endpoint: Endpoint, taken: ViewInput, named: Collection[str] = ()) -> None:
+        """``named`` are keyword arguments of the URL that the author named."""
         self.endpoint = endpoint
         self.taken = taken
+        self.named = frozenset(named)
         self.__name__ = endpoint.key
         self.__module__, self.__qualname__ = _named(endpoint)
         self.__doc__ = None
@@ -82,13 +84,33 @@ class ViewHandler:
             raise RequestError(
                 Code.NOT_FOUND, "What the input names does not exist here. Look it up, then call again."
             ) from None
-        except MissingFromURL as error:
-            members = [member for member, name in self.taken.path.items() if name in error.names]
-            if not members:
-                raise AnswerError(f"The URL of the view needs {error}, which no input holds.") from None
-            problems = [make_problem((member,), "required", f"'{member}' is required.") for member in members]
-            raise InputError(problems) from None
-        return place or Place(_view_of(self.endpoint), ctx.action.path, _typed(self.endpoint, kwargs), None)
+        except NoSuchURL as error:
+            raise self._refused(error.missing, error.unknown) from None
+        if place is not None:
+            return place
+        # A parameter with a default is of the view's own code, unless a URL or its author says otherwise.
+        own = {name for name, parameter in self.endpoint.parameters.items() if not parameter.is_required}
+        unknown = frozenset(own & kwargs.keys() - self.named)
+        if unknown:
+            raise self._refused(frozenset(), unknown)
+        return Place(_view_of(self.endpoint), ctx.action.path, _typed(self.endpoint, kwargs), None)
+
+    def _refused(self, missing: frozenset[str], unknown: frozenset[str]) -> Exception:
+        """Why no URL of the view takes what was sent: the caller's mistake where the caller can mend it."""
+        problems = [
+            make_problem((member,), "required", f"'{member}' is required.")
+            if name in missing
+            else make_problem(
+                (member,), "unknown_field", f"'{member}' is taken by no address here; leave it out."
+            )
+            for member, name in self.taken.path.items()
+            if name in missing or name in unknown
+        ]
+        if not problems or not missing <= set(self.taken.path.values()):
+            return AnswerError(
+                f"The URL of the view needs {', '.join(sorted(missing))}, which no input holds."
+            )
+        return InputError(problems)
 
 
 @lru_cache(maxsize=1_024)

@@ -18,7 +18,7 @@ from agentweb.catalog.drf.openapi import converted
 from agentweb.catalog.drf.serializer_schemas import schema_of_serializer
 from agentweb.catalog.drf.view_endpoints import Endpoint, Parameter
 from agentweb.catalog.drf.view_schemas import UNKNOWN, look_at
-from agentweb.catalog.schema_shapes import is_list_of_scalars, is_scalar
+from agentweb.catalog.schema_shapes import is_list_of_scalars, is_object, is_scalar
 from agentweb.wire.strict_json import Json
 
 BODY: Final = "body"
@@ -63,9 +63,10 @@ class ViewInput:
         """The input by where it travels."""
         kwargs = {name: value[member] for member, name in self.path.items() if member in value}
         query = [
-            (self.query[member], text)
+            (self.query.get(member, member), text)
             for member, given in value.items()
-            if member in self.query
+            # What an open schema lets through travels like its neighbours.
+            if member in self.query or not (self.has_body or member in self.path)
             for text in _texts(given, is_joined=member in self.joined)
         ]
         body: Json = None
@@ -125,10 +126,16 @@ def stated(endpoint: Endpoint, schema: Mapping[str, Any] | None, kwargs: Mapping
     """The input as the author wrote it, None for none; the URL's keyword arguments are added where they are not in.
 
     A member with the name of one (or ``id__path``) goes into the URL, the others into the query string or the body.
+    Raises UnknownInput for a query string that is no object.
     """
-    whole: dict[str, Any] = (
-        {"type": "object", "additionalProperties": False} if schema is None else dict(schema)
-    )
+    is_member = schema is not None and not is_object(schema, schema)
+    if is_member and endpoint.method not in _WITH_BODY:
+        raise UnknownInput("what travels in a query string is an object")
+    whole: dict[str, Any] = {"type": "object", "additionalProperties": False}
+    if is_member:
+        whole |= _as_member(schema or {})
+    elif schema is not None:
+        whole = dict(schema)
     members = whole.get("properties", {})
     path: dict[str, str] = {}
     added: dict[str, Any] = {}
@@ -144,8 +151,15 @@ def stated(endpoint: Endpoint, schema: Mapping[str, Any] | None, kwargs: Mapping
     if must:
         whole["required"] = [*must, *whole.get("required", ())]
     if endpoint.method in _WITH_BODY:
-        return ViewInput(whole, path=path, has_body=schema is not None)
+        return ViewInput(whole, path=path, has_body=schema is not None, body_is_member=is_member)
     return ViewInput(whole, path=path, query={name: name for name in members if name not in path})
+
+
+def _as_member(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The words of an object that holds a body of this schema, and nothing else."""
+    own = {name: each for name, each in schema.items() if name != "$defs"}
+    found: dict[str, Any] = {"properties": {BODY: own}, "required": [BODY]}
+    return found | ({"$defs": schema["$defs"]} if "$defs" in schema else {})
 
 
 def _said_of_url(parameter: Parameter) -> dict[str, Any] | None:
@@ -170,11 +184,9 @@ def _body_schema(endpoint: Endpoint, serializer: Any) -> dict[str, Any] | None:
 
 
 def _assembled(found: Mapping[tuple[str, str], dict[str, Any]], body: dict[str, Any] | None) -> ViewInput:
-    members = dict(body.get("properties", {})) if body is not None and _is_plain_object(body) else {}
     is_member = body is not None and not _is_plain_object(body)
-    if is_member:
-        members = {BODY: {name: each for name, each in (body or {}).items() if name != "$defs"}}
-    required = [BODY] if is_member else list((body or {}).get("required", ()))
+    said = _as_member(body or {}) if is_member else body or {}
+    members, required = said.get("properties", {}), said.get("required", ())
     names = [*members, *(name for _, name in found)]
     properties: dict[str, Any] = {}
     places: dict[str, dict[str, str]] = {"path": {}, "query": {}}
@@ -195,8 +207,8 @@ def _assembled(found: Mapping[tuple[str, str], dict[str, Any]], body: dict[str, 
     if must or required:
         whole["required"] = [*must, *required]
     whole["additionalProperties"] = False
-    if body is not None and "$defs" in body:
-        whole["$defs"] = body["$defs"]
+    if "$defs" in said:
+        whole["$defs"] = said["$defs"]
     return ViewInput(
         whole,
         path=places["path"],

@@ -52,12 +52,13 @@ class NoSuchAddress(ValueError):
     """The view is routed, and no URL of it can hold these values: over HTTP this is a 404."""
 
 
-class MissingFromURL(ValueError):
-    """The view is routed only with further keyword arguments in the URL."""
+class NoSuchURL(ValueError):
+    """No URL of the view takes exactly these keyword arguments: some are ``missing``, or some are ``unknown``."""
 
-    def __init__(self, names: frozenset[str]) -> None:
-        super().__init__(", ".join(sorted(names)))
-        self.names = names
+    def __init__(self, missing: frozenset[str], unknown: frozenset[str]) -> None:
+        super().__init__(f"missing: {sorted(missing)}, unknown: {sorted(unknown)}")
+        self.missing = missing
+        self.unknown = unknown
 
 
 def routes_of(endpoint: Endpoint) -> tuple[Route, ...]:
@@ -76,7 +77,7 @@ def is_known_elsewhere(endpoint: Endpoint) -> bool:
 def place_of(endpoint: Endpoint, kwargs: Mapping[str, Any]) -> Place | None:
     """The routed place of a call with these keyword arguments, or None when the view is not routed at all.
 
-    Raises NoSuchAddress or MissingFromURL.
+    Raises NoSuchAddress or NoSuchURL.
     """
     routes = routes_of(endpoint)
     if not routes:
@@ -84,7 +85,8 @@ def place_of(endpoint: Endpoint, kwargs: Mapping[str, Any]) -> Place | None:
     for route in routes:
         if route.kwargs == kwargs.keys():
             return _reversed(route, kwargs)
-    raise MissingFromURL(routes[0].kwargs - kwargs.keys())
+    nearest = min(routes, key=lambda route: len(route.kwargs ^ kwargs.keys()))
+    raise NoSuchURL(nearest.kwargs - kwargs.keys(), frozenset(kwargs.keys() - nearest.kwargs))
 
 
 def _reversed(route: Route, kwargs: Mapping[str, Any]) -> Place:

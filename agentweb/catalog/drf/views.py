@@ -97,7 +97,7 @@ def _publish(endpoint: Endpoint, words: ViewWords, prefix: str) -> None:
         visible=words.for_all.get("visible"),
         rate=words.word("rate", key),
     )
-    declare(ViewHandler(endpoint, taken), written)
+    declare(ViewHandler(endpoint, taken, words.url_kwargs), written)
 
 
 def _ask_for_effect(endpoint: Endpoint, words: ViewWords, name: str) -> None:

@@ -413,6 +413,61 @@ def test_an_optional_keyword_argument_chooses_the_url(people: Any) -> None:
         assert agent.get("/agent/say?name=ada%20l").json() == {"name": "ada l", "at": "/say/ada l/"}
 
 
+def test_a_parameter_that_no_url_gives_is_given_by_no_agent(people: Any) -> None:
+    """A default of the view's own code is not for callers to change."""
+
+    class Books(APIView):
+        def get(self, request: Any, everything: bool = False) -> Response:
+            """Say which books."""
+            return Response({"everything": everything})
+
+    def refused(**words: Any) -> Any:
+        with registry.only():
+            publish(Books, name="books", **words)
+            agent = TestAgent(scopes=["*"])
+            assert agent.get("/agent/books").json() == {"everything": False}
+            return agent.get("/agent/books?everything=1").json()
+
+    for patterns in ([], [path("books/", Books.as_view())]):
+        with library.urls(*patterns):
+            [problem] = refused()["error"]["problems"]
+            assert (problem["pointer"], problem["code"]) == ("/everything", "unknown_field")
+    assert refused(url_kwargs={"everything": {"type": "string"}}) == {"everything": "1"}
+
+
+def test_a_url_asks_for_what_it_needs() -> None:
+    class Either(APIView):
+        def get(self, request: Any, name: str | None = None) -> Response:
+            """Say the name."""
+            return Response({"name": name})
+
+    with library.urls(path("say/<name>/", Either.as_view())):
+        publish(Either, name="say")
+        [problem] = TestAgent(scopes=["*"]).get("/agent/say").json()["error"]["problems"]
+        assert (problem["pointer"], problem["code"]) == ("/name", "required")
+
+
+def test_what_an_open_schema_lets_through_travels_like_the_rest() -> None:
+    def look(request: HttpRequest) -> HttpResponse:
+        return JsonResponse(request.GET.dict())
+
+    publish(
+        look,
+        name="look",
+        input={"type": "object", "properties": {"a": {"type": "integer"}}},
+        description="Look.",
+    )
+    assert TestAgent(scopes=["*"]).get("/agent/look?a=1&b=2").json() == {"a": "1", "b": "2"}
+
+
+def test_a_stated_body_may_be_a_list() -> None:
+    def count(request: HttpRequest) -> HttpResponse:
+        return JsonResponse({"sum": sum(json.loads(request.body))})
+
+    schema = {"type": "array", "items": {"type": "integer"}}
+    assert said(call(count, {"body": [1, 2]}, methods="POST", input=schema)) == (200, {"sum": 3})
+
+
 # -- what the view answers
 
 
