@@ -13,6 +13,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 from rest_framework.serializers import BaseSerializer
+from rest_framework.utils.mediatypes import media_type_matches
+from rest_framework.views import APIView
 
 from agentweb.catalog.drf.openapi import converted
 from agentweb.catalog.drf.serializer_schemas import schema_of_serializer
@@ -153,6 +155,15 @@ def stated(endpoint: Endpoint, schema: Mapping[str, Any] | None, kwargs: Mapping
     if endpoint.method in _WITH_BODY:
         return ViewInput(whole, path=path, has_body=schema is not None, body_is_member=is_member)
     return ViewInput(whole, path=path, query={name: name for name in members if name not in path})
+
+
+def takes_json(endpoint: Endpoint) -> bool:
+    """Whether a parser of the view reads JSON; True where that is decided by the request."""
+    cls: Any = endpoint.cls
+    if not endpoint.is_drf or cls.get_parsers is not APIView.get_parsers:
+        return True
+    parsers = endpoint.initkwargs.get("parser_classes", cls.parser_classes)
+    return any(media_type_matches(parser.media_type, "application/json") for parser in parsers)
 
 
 def _as_member(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from agentweb.catalog.drf.serializer_schemas import schema_of_serializer
 from agentweb.catalog.drf.view_effects import effect_by_method, sounds_like
 from agentweb.catalog.drf.view_endpoints import Endpoint, ViewError, endpoints_of
 from agentweb.catalog.drf.view_handlers import ViewHandler
-from agentweb.catalog.drf.view_inputs import UnknownInput, ViewInput, derived, stated
+from agentweb.catalog.drf.view_inputs import UnknownInput, ViewInput, derived, stated, takes_json
 from agentweb.catalog.drf.view_texts import default_prefix, description_of
 from agentweb.catalog.drf.view_words import PLURALS, ViewWords
 from agentweb.catalog.faults import FaultId, fault
@@ -61,6 +61,8 @@ def _publish(endpoint: Endpoint, words: ViewWords, prefix: str) -> None:
     effect = words.word("effect", key) or effect_by_method(endpoint)
     try:
         taken = _input(endpoint, words)
+        if taken.has_body and not takes_json(endpoint):
+            raise UnknownInput("agents send JSON, and none of the view's parsers takes it")
     except ValueError as error:
         registry.record(
             fault(

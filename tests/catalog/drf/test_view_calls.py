@@ -226,14 +226,15 @@ def test_a_renderer_for_people_is_passed_over(people: Any) -> None:
     assert said(call(Both)) == (200, {"price": 1.1})
 
 
-def test_the_views_own_parsers_decide() -> None:
-    class Forms(APIView):
-        parser_classes = (parsers.MultiPartParser,)
+def test_the_view_s_own_parsers_decide() -> None:
+    class Choosy(APIView):
+        def get_parsers(self) -> Any:
+            return [parsers.MultiPartParser()]
 
         def post(self, request: Any) -> Response:
             return Response({"data": request.data})
 
-    assert refusal(call(Forms, {"a": 1}, input={"type": "object"}))[:2] == (415, "unsupported_media_type")
+    assert refusal(call(Choosy, {"a": 1}, input={"type": "object"}))[:2] == (415, "unsupported_media_type")
 
 
 def test_versions_come_from_the_url() -> None:

@@ -17,6 +17,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema
 from rest_framework import generics, serializers, viewsets
 from rest_framework.decorators import action as extra
 from rest_framework.decorators import api_view
+from rest_framework.parsers import MultiPartParser
 from rest_framework.response import Response
 from rest_framework.versioning import NamespaceVersioning
 from rest_framework.views import APIView
@@ -325,6 +326,22 @@ def test_a_body_of_which_nothing_is_said_is_asked_for() -> None:
     with registry.only():
         names(Basket, input=None)
         assert schema("basket")["properties"] == {}
+
+
+def test_a_view_that_reads_no_json_is_said_to() -> None:
+    class Upload(APIView):
+        """Take a file."""
+
+        parser_classes = (MultiPartParser,)
+
+        def post(self, request: Any) -> Response:
+            return Response({})
+
+    [found] = faults(Upload, input=Title)
+    assert found[0] == FaultId.VIEW_INPUT
+    assert "none of the view's parsers takes it" in found[1]
+    with registry.only():
+        assert names(Upload, input=None) == ["upload"]
 
 
 def test_a_handler_that_reads_nothing_takes_nothing() -> None:
