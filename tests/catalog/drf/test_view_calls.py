@@ -44,6 +44,8 @@ from rest_framework.test import APIClient
 from rest_framework.views import APIView
 
 from agentweb import AgentError, action
+from agentweb.access import approvals
+from agentweb.access.models import Approval
 from agentweb.agent_actions import published
 from agentweb.catalog.registry import registry
 from agentweb.testing import TestAgent
@@ -707,6 +709,20 @@ def test_a_view_may_charge(people: Any) -> None:
         assert APIClient().post("/sell/").json() == {"receipt": None}
         broke = TestAgent(scopes=["*"], user=people.ada, spending="USD:1.00/1.00")
         assert refusal(broke.post("/agent/thing", {}))[:2] == (403, "mandate_exceeded")
+
+
+def test_a_view_waits_for_a_person_where_it_is_told_to(people: Any) -> None:
+    view = library.book_views()
+    book = library.books(people.ada)[0]
+    with library.site(view):
+        publish(view, prefix="books", only="destroy", confirms={"destroy": "person"})
+        agent = TestAgent(scopes=["*"], user=people.ada)
+        asked = agent.post("/agent/books_destroy", {"pk": book.pk}, key="d" * 20).json()["error"]
+        assert asked["code"] == "needs_human"
+        assert Book.objects.filter(pk=book.pk).exists()
+        approvals.approve(Approval.objects.get().pk, by=people.ada)
+        assert said(agent.post("/agent/books_destroy", {"pk": book.pk}, key="d" * 20)) == (200, None)
+    assert not Book.objects.filter(pk=book.pk).exists()
 
 
 def test_secrets_in_a_view_s_answer_are_removed() -> None:
