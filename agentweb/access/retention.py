@@ -7,17 +7,19 @@ from typing import Final
 
 from agentweb import conf
 from agentweb.access import approvals, revocation_log
-from agentweb.access.models import Approval, Bucket, Nonce
+from agentweb.access.models import Approval, Bucket, Nonce, Session
 from agentweb.access.rows import delete_in_batches
 
 _HOUR_US: Final = 3_600_000_000
 
 
 def clear_expired(at: datetime) -> dict[str, int]:
-    """Delete expired nonces, full buckets, revocations of expired grants and old approvals; rows deleted of each kind.
+    """Delete what is over: nonces, full buckets, revocations of expired grants, old approvals and sessions; rows
+    deleted of each kind.
 
     A bucket whose time is past equals one that was never touched. An hour is left, for clocks that differ. Approvals
-    are part of the log: they go with the audit rows of their time, their exact input as soon as they are over.
+    and sessions are part of the log: they go with the audit rows of their time, an approval's exact input as soon as
+    it is over.
     """
     approvals.close_overdue(at)
     logged_before = at - timedelta(days=conf.get("AUDIT_DAYS"))
@@ -25,5 +27,6 @@ def clear_expired(at: datetime) -> dict[str, int]:
         "nonces": delete_in_batches(Nonce.objects.filter(expires_at__lt=at)),
         "buckets": delete_in_batches(Bucket.objects.filter(tat__lt=int(at.timestamp() * 1e6) - _HOUR_US)),
         "revocations": revocation_log.prune(at),
+        "sessions": delete_in_batches(Session.objects.filter(expires_at__lt=logged_before)),
         "approvals": delete_in_batches(Approval.objects.filter(expires_at__lt=logged_before)),
     }

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agentweb.access import grants, limits, retention, rows
-from agentweb.access.models import Approval, Bucket, Nonce, Revocation
+from agentweb.access.models import Approval, Bucket, Nonce, Revocation, Session
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.testing import clock
 from agentweb.wire.clock import from_unix, now_datetime
@@ -79,6 +79,16 @@ def approval(expires_at: datetime, state: str = "denied") -> Approval:
     )
 
 
+def session(expires_at: datetime) -> Session:
+    return Session.objects.create(
+        id=random_id("ss_"),
+        token_digest=random_id("digest"),
+        grant_id=parse_grant(site_grant()[0]).id,
+        created_at=expires_at,
+        expires_at=expires_at,
+    )
+
+
 def test_the_exact_input_of_an_approval_goes_when_nothing_can_come_of_it(settings: Any) -> None:
     with clock(NOON):
         at = now_datetime()
@@ -103,10 +113,11 @@ def test_each_kind_goes_when_it_is_over_and_not_before(settings: Any) -> None:
             record(str(expires_at), expires_at)
             audit(expires_at - timedelta(days=30))
             approval(expires_at - timedelta(days=30))
+            session(expires_at - timedelta(days=30))
         Revocation.objects.create(ident="for good", at=at)
         Bucket.objects.create(key="idle", tat=int((NOON - 3_601) * 1e6))
         Bucket.objects.create(key="busy", tat=int((NOON - 3_599) * 1e6))
-        once = dict.fromkeys(("nonces", "buckets", "revocations", "approvals"), 1)
+        once = dict.fromkeys(("nonces", "buckets", "revocations", "sessions", "approvals"), 1)
         once |= {"idempotency_records": 1, "audit_entries": 1}
         assert clear() == once
         assert clear() == dict.fromkeys(once, 0)
@@ -186,9 +197,10 @@ def test_people_get_a_line_for_each_kind() -> None:
         "nonces: 0",
         "buckets: 0",
         "revocations: 0",
+        "sessions: 0",
         "approvals: 0",
         "idempotency records: 0",
         "audit entries: 0",
     ]
-    kinds = ("nonces", "buckets", "revocations", "approvals")
+    kinds = ("nonces", "buckets", "revocations", "sessions", "approvals")
     assert retention.clear_expired(now_datetime()) == dict.fromkeys(kinds, 0)
