@@ -6,11 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db.models import F
+from django.db import connections
 
-from agentweb.access import site_keys
+from agentweb.access import rows, site_keys
 from agentweb.access.callers import Caller
-from agentweb.access.rows import insert_if_absent
 from agentweb.ledger.charges import Charge
 from agentweb.ledger.models import Receipt, ReceiptHead, ReceiptParty
 from agentweb.wire import canonical
@@ -44,7 +43,7 @@ def append(charges: list[Charge], occasion: Occasion, key: SigningKey) -> list[d
     issued = int(now())
     caller = occasion.caller
     documents: list[dict[str, Any]] = []
-    rows: list[Receipt] = []
+    receipts: list[Receipt] = []
     parties: list[ReceiptParty] = []
     for charge in charges:
         seq += 1
@@ -67,7 +66,7 @@ def append(charges: list[Charge], occasion: Occasion, key: SigningKey) -> list[d
         )
         prev = receipt_hash(document)
         documents.append(document)
-        rows.append(
+        receipts.append(
             Receipt(
                 id=charge.id,
                 site=occasion.site,
@@ -88,19 +87,40 @@ def append(charges: list[Charge], occasion: Occasion, key: SigningKey) -> list[d
             )
         )
         parties += [ReceiptParty(receipt_id=charge.id, party=party, seq=seq) for party in _parties(caller)]
-    Receipt.objects.bulk_create(rows)
-    ReceiptParty.objects.bulk_create(parties)
-    ReceiptHead.objects.filter(pk=occasion.site).update(hash=prev)
+    rows.insert(receipts)
+    rows.insert(parties)
+    rows.update(ReceiptHead, {"hash": prev}, {"site": occasion.site})
     return documents
 
 
 def _advance(site: str, count: int) -> tuple[int, str | None]:
     """Lock the head and reserve ``count`` positions: (last used position, hash of its receipt)."""
-    if not ReceiptHead.objects.filter(pk=site).update(seq=F("seq") + count):
-        insert_if_absent([ReceiptHead(site=site, seq=0, hash="")])
-        ReceiptHead.objects.filter(pk=site).update(seq=F("seq") + count)
-    head = ReceiptHead.objects.get(pk=site)
-    return head.seq - count, head.hash or None
+    found = _move(site, count)
+    if found is None:
+        rows.insert_if_absent([ReceiptHead(site=site, seq=0, hash="")])
+        found = _move(site, count)
+    if found is None:
+        raise RuntimeError(f"The head of the receipts of {site} was deleted meanwhile.")
+    seq, last = found
+    return seq - count, last or None
+
+
+def _move(site: str, count: int) -> tuple[int, str] | None:
+    """(the new position, hash of the last receipt); None when there is no head yet."""
+    # Written out: composing it anew for each spend costs several times what running it does.
+    connection = connections[rows.database()]
+    table = connection.ops.quote_name(ReceiptHead._meta.db_table)
+    # See ``limits``: not every SQLite knows RETURNING.
+    returns = connection.features.can_return_columns_from_insert
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {table} SET seq = seq + %s WHERE site = %s{' RETURNING seq, hash' if returns else ''}",  # noqa: S608
+            [count, site],
+        )
+        if not returns:
+            cursor.execute(f"SELECT seq, hash FROM {table} WHERE site = %s", [site])  # noqa: S608
+        found = cursor.fetchall()
+    return found[0] if found else None
 
 
 def _parties(caller: Caller) -> list[str]:
