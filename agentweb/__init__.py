@@ -1,6 +1,6 @@
 """Make a Django site usable by AI agents.
 
-The site author's words: ``action``, ``flow`` and ``AgentError``. They are loaded when first used, so that
+The site author's words: ``action``, ``page``, ``flow`` and ``AgentError``. They are loaded when first used, so that
 ``import agentweb`` needs neither Django nor its settings.
 """
 
@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentweb.catalog.flows import flow
+    from agentweb.catalog.pages import page
     from agentweb.catalog.words import action
     from agentweb.wire.errors import AgentError
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["AgentError", "__version__", "action", "flow"]
+__all__ = ["AgentError", "__version__", "action", "flow", "page"]
 
 _HOMES = {
     "AgentError": "agentweb.wire.errors",
     "action": "agentweb.catalog.words",
     "flow": "agentweb.catalog.flows",
+    "page": "agentweb.catalog.pages",
 }
 
 

@@ -9,15 +9,16 @@ import sys
 import pytest
 
 import agentweb
-from agentweb.catalog import flows, words
+from agentweb.catalog import flows, pages, words
 from agentweb.wire import errors
 
 
 def test_the_public_words_are_these() -> None:
-    assert agentweb.__all__ == ["AgentError", "__version__", "action", "flow"]
+    assert agentweb.__all__ == ["AgentError", "__version__", "action", "flow", "page"]
     assert agentweb.AgentError is errors.AgentError
     assert agentweb.action is words.action
     assert agentweb.flow is flows.flow
+    assert agentweb.page is pages.page
     assert set(agentweb.__all__) <= set(dir(agentweb))
 
 
@@ -25,7 +26,7 @@ def test_an_unknown_word_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'pages'"):
         _ = agentweb.pages
     with pytest.raises(ImportError):
-        exec("from agentweb import page")  # noqa: S102 - a name that type checkers know is missing
+        exec("from agentweb import pages")  # noqa: S102 - a name that type checkers know is missing
 
 
 def test_the_arguments_of_action_are_these() -> None:
@@ -48,6 +49,19 @@ def test_the_arguments_of_flow_are_these() -> None:
         "input",
         "steps",
         "output",
+    ]
+
+
+def test_the_arguments_of_page_are_these() -> None:
+    assert list(inspect.signature(agentweb.page).parameters) == [
+        "path",
+        "title",
+        "description",
+        "state",
+        "markdown",
+        "permission",
+        "actions",
+        "browser_actions",
     ]
 
 

@@ -40,6 +40,12 @@ class FaultId(StrEnum):
     FORM = "agentweb.E039"
     VIEW = "agentweb.E050"
     VIEW_INPUT = "agentweb.E051"
+    DUPLICATE_PAGE = "agentweb.E060"
+    PAGE_PATH = "agentweb.E061"
+    PAGE_ACTION = "agentweb.E062"
+    PAGE_STATE = "agentweb.E063"
+    PAGE_PERMISSION = "agentweb.E064"
+    BROWSER_ACTION = "agentweb.E065"
     DUPLICATE_FLOW = "agentweb.E030"
     FLOW_NAME = "agentweb.E031"
     FLOW_STEPS = "agentweb.E032"
@@ -74,6 +80,7 @@ DANGEROUS: Final = frozenset(
         FaultId.VIEW,
         FaultId.FORM,
         FaultId.DUPLICATE_FLOW,
+        FaultId.DUPLICATE_PAGE,
     }
 )
 """Faults with which ``AgentwebConfig.ready()`` refuses to start."""

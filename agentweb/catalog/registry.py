@@ -1,4 +1,4 @@
-"""The catalog: every action and flow that the site has declared, and what is wrong with the declarations.
+"""The catalog: every action, flow and page that the site has declared, and what is wrong with the declarations.
 
 One ``registry`` for the process. Writing takes a lock and replaces the whole state at once, so a reader never
 waits and never sees half of a change.
@@ -16,11 +16,13 @@ from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from agentweb.catalog import page_paths
 from agentweb.catalog.faults import Fault, FaultId, fault
 
 if TYPE_CHECKING:  # the registry keeps declarations; the modules that make them import it
     from agentweb.catalog.actions import Action
     from agentweb.catalog.flows import DeclaredFlow, Flow
+    from agentweb.catalog.pages import Page
 
 _PARAMETER: Final = re.compile(r"\{[^{}/]*\}")
 
@@ -38,6 +40,7 @@ class _State:
     actions: Mapping[str, Action] = field(default_factory=dict)
     routes: Mapping[str, Mapping[str, Action]] = field(default_factory=dict)
     flows: tuple[DeclaredFlow | Flow, ...] = ()
+    pages: Mapping[str, Page] = field(default_factory=dict)
     recorded: tuple[Fault, ...] = ()
 
     @cached_property
@@ -69,6 +72,18 @@ class _State:
                 continue
             flows[flow.name] = flow
         return tuple(flows[name] for name in sorted(flows)), tuple(faults)
+
+    @cached_property
+    def resolved_pages(self) -> tuple[tuple[Page, ...], tuple[Fault, ...]]:
+        """The pages that hold, sorted by path, and the faults of the others: their actions may be declared later."""
+        pages: list[Page] = []
+        faults: list[Fault] = []
+        for declared in self.pages.values():
+            page, wrong = declared.resolve(self.actions)
+            faults += wrong
+            if page is not None:
+                pages.append(page)
+        return tuple(sorted(pages, key=lambda page: page.path)), tuple(faults)
 
 
 class Registry:
@@ -102,6 +117,23 @@ class Registry:
         with self._lock:
             self._change(flows=(*self._state.flows, flow))
 
+    def register_page(self, page: Page) -> None:
+        """Keep a page; its actions are looked up when pages or faults are asked for. A taken path is a fault."""
+        with self._lock:
+            shape = page_paths.shape_of(page.path)
+            other = self._state.pages.get(shape)
+            if other is not None:
+                self.record(
+                    fault(
+                        FaultId.DUPLICATE_PAGE,
+                        f"Two pages have one path, {page.path}; the other is {other.where}.",
+                        "Declare the page once; /index is the front page, /.",
+                        page.where,
+                    )
+                )
+                return
+            self._change(pages={**self._state.pages, shape: page})
+
     def record(self, *faults: Fault) -> None:
         """Note what is wrong with a declaration."""
         with self._lock:
@@ -119,6 +151,14 @@ class Registry:
         """All flows without faults, sorted by name, with their input schemas derived."""
         return self._state.resolved[0]
 
+    def pages(self) -> tuple[Page, ...]:
+        """All pages without faults, sorted by path, with all of their actions."""
+        return self._state.resolved_pages[0]
+
+    def declared_pages(self) -> tuple[Page, ...]:
+        """All pages in the order of declaration, each with those actions only that it names itself."""
+        return tuple(self._state.pages.values())
+
     def by_route(self, method: str, path: str) -> Action | None:
         """The action declared for a method and a path as declared (``/orders/{id}``), the last slash aside."""
         return self._state.routes.get(route_of(path), {}).get(method)
@@ -128,11 +168,16 @@ class Registry:
         return MappingProxyType(self._state.routes)
 
     def faults(self) -> list[Fault]:
-        """Everything that is wrong, in the order of declaration, flows last."""
-        return [*self._state.recorded, *self._state.resolved[1]]
+        """Everything that is wrong, in the order of declaration, flows and the actions of pages last."""
+        return [*self._state.recorded, *self._state.resolved[1], *self._state.resolved_pages[1]]
 
     @contextmanager
-    def only(self, *actions: Action, flows: tuple[DeclaredFlow | Flow, ...] = ()) -> Iterator[Registry]:
+    def only(
+        self,
+        *actions: Action,
+        flows: tuple[DeclaredFlow | Flow, ...] = (),
+        pages: tuple[Page, ...] = (),
+    ) -> Iterator[Registry]:
         """For tests: nothing but these is declared inside; what is declared inside is forgotten afterwards.
 
         Holds for the whole process, so that a server in another thread sees the same. Afterwards everything is
@@ -145,6 +190,8 @@ class Registry:
                 self.register(action)
             for flow in flows:
                 self.register_flow(flow)
+            for page in pages:
+                self.register_page(page)
         try:
             yield self
         finally:

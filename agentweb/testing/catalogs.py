@@ -19,7 +19,7 @@ class Catalog:
     """What the site has declared; ``only`` narrows it."""
 
     def only(self, *actions: str | Callable[..., Any]) -> Only:
-        """Nothing but these actions, by name or by function, and the flows that need no other.
+        """Nothing but these actions, by name or by function, and the flows and pages that need no other.
 
         For a ``with`` block, over a test function, or with ``enterContext`` in ``setUp``. What is declared inside is
         forgotten afterwards. Without an action the catalog is empty. Raises LookupError, when it begins, for what is
@@ -55,7 +55,8 @@ class Only:
         kept = tuple(dict.fromkeys(action for wanted in self._wanted for action in _found(wanted)))
         names = {action.name for action in kept}
         flows = tuple(flow for flow in registry.flows() if {step.action for step in flow.steps} <= names)
-        narrowed = registry.only(*kept, flows=flows)
+        pages = tuple(page for page in registry.declared_pages() if set(page.actions) <= names)
+        narrowed = registry.only(*kept, flows=flows, pages=pages)
         narrowed.__enter__()
         self._open.append(narrowed)
         return catalog
