@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from django.conf import settings
 from django.utils import translation
@@ -39,7 +39,7 @@ def place_of(handler: Any) -> str:
     return f"{getattr(handler, '__module__', None) or '?'}.{name}"
 
 
-def is_name(text: object) -> bool:
+def is_name(text: object) -> TypeGuard[str]:
     """Whether this may name an action or a flow: ``add_to_cart``."""
     return isinstance(text, str) and _NAME.fullmatch(text) is not None
 

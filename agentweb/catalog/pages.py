@@ -156,7 +156,7 @@ class _Reader:
 
     def function(self, word: str, given: Any) -> Callable[[Any], Any] | None:
         if given is None or _takes(given, 1):
-            return given
+            return given  # type: ignore[no-any-return]
         self.note(
             FaultId.PAGE_STATE,
             f"{word}={_shown(given)} cannot be called with one argument.",
