@@ -169,6 +169,24 @@ SETTINGS: Final[dict[str, Setting]] = {
     "OPEN_APPROVALS": Setting(
         "limits", 20, "Calls of one agent that may wait for a person's approval at once.", _whole(1, 1_000)
     ),
+    "PAIRING_RATE": Setting(
+        "limits",
+        (0.05, 20),
+        "Requests for a session that one address may make: (a second, burst).",
+        _rate,
+    ),
+    "OPEN_PAIRINGS": Setting(
+        "limits",
+        10_000,
+        "Requests for a session that may wait for a person at once, of all programs together.",
+        _whole(1, 10_000_000),
+    ),
+    "CODE_RATE": Setting(
+        "limits",
+        (0.05, 30),
+        "Codes of waiting programs that one person, and that one address, may enter: (a second, burst).",
+        _rate,
+    ),
     "FAILURE_RATE": Setting(
         "limits",
         (1, 60),
@@ -190,6 +208,9 @@ SETTINGS: Final[dict[str, Setting]] = {
         _proxies,
     ),
     "GRANT_MAX_DAYS": Setting("grants", 90, "Longest life of a grant.", _whole(1, 3_650)),
+    "PAIRING_MINUTES": Setting(
+        "grants", 15, "How long a program's request for a session waits for a person.", _whole(1, 60)
+    ),
     "SIGNATURE_MAX_SECONDS": Setting(
         "grants", 300, "Longest time between a signature's created and expires.", _whole(1, 300)
     ),
@@ -220,7 +241,8 @@ SETTINGS: Final[dict[str, Setting]] = {
 
 def _values() -> Mapping[str, Any]:
     values = getattr(settings, "AGENTWEB", {})
-    return values if isinstance(values, Mapping) else {}
+    # The class first: an abstract one takes long to tell, and this is asked a dozen times in a call.
+    return values if type(values) is dict or isinstance(values, Mapping) else {}
 
 
 def get(name: str) -> Any:

@@ -11,6 +11,7 @@ import hashlib
 import ipaddress
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from django.db import connections
@@ -30,6 +31,8 @@ ADDRESS: Final = "address"
 ACTION: Final = "action"
 NEW_GRANTS: Final = "new-grants"
 FAILURES: Final = "failures"
+PAIRINGS: Final = "pairings"
+CODES: Final = "codes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,7 @@ def admit_anonymous(address: str) -> Allowance:
     return take(address_key(address), conf.get("ANONYMOUS_RATE"), ADDRESS)
 
 
+@lru_cache(maxsize=1_024)
 def address_key(address: str) -> str:
     """The bucket of an IP address. IPv6 counts by /64: one subscriber has all of it.
 

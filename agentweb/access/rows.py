@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections, router
 from django.db import Error as DatabaseFailure
-from django.db.models import AutoField, Model, QuerySet
+from django.db.models import AutoField, CharField, Model, QuerySet, TextField
 
 from agentweb.access.models import Nonce
 from agentweb.wire.errors import Code, ServerError
@@ -59,7 +59,10 @@ def _insert(rows: Sequence[Model], ending: str) -> int:
     connection = connections[alias]
     fields, head, one = _insert_text(model, alias)
     values = [
-        field.get_db_prep_save(field.pre_save(row, True), connection) for row in rows for field in fields
+        value if is_text and type(value) is str else field.get_db_prep_save(value, connection)
+        for row in rows
+        for field, is_text in fields
+        for value in (field.pre_save(row, True),)
     ]
     with connection.cursor() as cursor:
         cursor.execute(f"{head}{', '.join([one] * len(rows))}{ending}", values)
@@ -69,12 +72,14 @@ def _insert(rows: Sequence[Model], ending: str) -> int:
 # Written out and kept: for the rows of every call, composing a statement anew costs many times what running it does.
 # Names come from the models, values are parameters.
 @cache
-def _insert_text(model: type[Model], alias: str) -> tuple[list[Any], str, str]:
+def _insert_text(model: type[Model], alias: str) -> tuple[list[tuple[Any, bool]], str, str]:
+    """The fields, and whether a text needs no preparing for them; the statement's beginning; what stands for a row."""
     quote = connections[alias].ops.quote_name
     fields = [field for field in model._meta.concrete_fields if not isinstance(field, AutoField)]
     columns = ", ".join(quote(str(field.column)) for field in fields)
     one = f"({', '.join(['%s'] * len(fields))})"
-    return fields, f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ", one  # noqa: S608
+    kinds = [(field, type(field) in {CharField, TextField}) for field in fields]
+    return kinds, f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ", one  # noqa: S608
 
 
 @cache

@@ -85,6 +85,7 @@ def _is_trusted(address: str, networks: tuple[conf.Proxy, ...]) -> bool:
     )
 
 
+@lru_cache(maxsize=1_024)
 def _read(text: str) -> _Address | None:
     """An address as proxies write it: with a port, in brackets, with a zone, as IPv6 of an IPv4 address."""
     text = text.strip()

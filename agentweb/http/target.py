@@ -9,6 +9,7 @@ the same for every path that has no needless or unusual percent-encoding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
@@ -49,6 +50,7 @@ def origin_of(request: HttpRequest) -> str:
     )
 
 
+@lru_cache(maxsize=64)
 def site_of(origin: str) -> str:
     """The authority ``host[:port]`` of an origin: lower case, without the scheme's default port."""
     parts = urlsplit(origin)

@@ -11,7 +11,7 @@ import logging
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.utils.functional import Promise
@@ -22,6 +22,9 @@ from agentweb.wire import strict_json
 from agentweb.wire.schema import CompiledSchema
 
 logger = logging.getLogger("agentweb.invoke")
+
+_AS_THEY_ARE: Final = frozenset({str, int, float, bool, type(None)})
+"""Of exactly these types nearly every member is."""
 
 
 class ResultError(ValueError):
@@ -75,6 +78,8 @@ def published(value: Any, call: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    if type(value) in _AS_THEY_ARE:
+        return value
     if value is None or (isinstance(value, (bool, int, float, Decimal)) and not isinstance(value, Enum)):
         return value
     if isinstance(value, Enum):

@@ -129,7 +129,7 @@ def test_a_person_cannot_make_limits_by_signing_grants_to_fresh_keys(settings: A
 
 
 def test_grants_seen_for_the_first_time_are_limited_and_known_ones_are_not(settings: Any) -> None:
-    use(settings, NEW_GRANT_RATE=(0.001, 2))
+    use(settings, NEW_GRANT_RATE=(0.001, 2), CALLER_RATE=(0.001, 60))
     person, agent = PersonKey(User.objects.create_user("ann")), TestAgent()
     given = [person.grant(agent, ["cart:*"]) for _ in range(4)]
 
