@@ -21,8 +21,8 @@ from typing import Any, Final
 from django.conf import settings
 
 from agentweb import conf, rooms
-from agentweb.agent_actions.mount import mount_prefix
 from agentweb.http.documents import Place
+from agentweb.http.mount import mount_prefix
 from agentweb.wire.http_signature import authority_of
 
 INDEX: Final = ".agentweb-export.json"

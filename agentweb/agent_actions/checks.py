@@ -13,21 +13,19 @@ W043       a hidden action has a path of its own, where it can be told from a pa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning
-from django.urls import URLPattern, URLResolver, get_resolver, get_script_prefix
-from django.utils import translation
 
 from agentweb import conf
-from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS, mount_prefix, sites_language
-from agentweb.agent_actions.site_urls import NO_SUCH_PATH
+from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS
 from agentweb.catalog.actions import Action
 from agentweb.catalog.registry import registry
+from agentweb.http.mount import mount_prefix
 from agentweb.http.queries import SECRET_NAMES
-from agentweb.http.views import AgentView
+from agentweb.http.site_urls import NO_SUCH_PATH
+from agentweb.http.urlconf import is_ours, name_of, path_info, views_at
 
 _SAMPLES: Final = ("0", "x", "00000000-0000-4000-8000-000000000000")
 """Values for the parameters of a path: what Django's own converters take."""
@@ -40,10 +38,10 @@ def check_action_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if not getattr(settings, "ROOT_URLCONF", None):
         return []
     prefix = mount_prefix()
-    views = list(_views_at(f"{prefix}/{RECEIPTS}"))
-    if not views or not _is_ours(views[0]):
+    views = list(views_at(f"{prefix}/{RECEIPTS}"))
+    if not views or not is_ours(views[0]):
         return [_unreachable(views)]
-    catch_alls = {*_views_at(NO_SUCH_PATH), *_views_at(prefix + NO_SUCH_PATH)}
+    catch_alls = {*views_at(NO_SUCH_PATH), *views_at(prefix + NO_SUCH_PATH)}
     found: list[CheckMessage] = []
     for action in registry.actions():
         other = _other_view(action, prefix, catch_alls)
@@ -61,9 +59,9 @@ def check_action_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 def _unreachable(views: list[Any]) -> CheckMessage:
     """W040, by what answers in our place."""
-    if any(_is_ours(view) for view in views):
+    if any(is_ours(view) for view in views):
         return Warning(
-            f"{_name(views[0])} stands before agentweb.urls in the URLconf and takes all of its requests: nothing "
+            f"{name_of(views[0])} stands before agentweb.urls in the URLconf and takes all of its requests: nothing "
             "answers to agents.",
             hint='Write path("", include("agentweb.urls")) above the pattern that catches all.',
             id="agentweb.W040",
@@ -77,8 +75,8 @@ def check_well_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """W041. W040 speaks where nothing is included at all."""
     if not getattr(settings, "ROOT_URLCONF", None):
         return []
-    is_included = _is_ours(next(_views_at(f"{mount_prefix()}/{RECEIPTS}"), None))
-    if not is_included or _is_ours(next(_views_at(f"/{MANIFEST}"), None)):
+    is_included = is_ours(next(views_at(f"{mount_prefix()}/{RECEIPTS}"), None))
+    if not is_included or is_ours(next(views_at(f"/{MANIFEST}"), None)):
         return []
     return [
         Warning(
@@ -109,7 +107,7 @@ def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if _CORS not in settings.MIDDLEWARE:
         return []
     covers = getattr(settings, "CORS_URLS_REGEX", r"^.*$")
-    prefix = _path_info(f"{mount_prefix()}/").rstrip("/") if getattr(settings, "ROOT_URLCONF", None) else ""
+    prefix = path_info(f"{mount_prefix()}/").rstrip("/") if getattr(settings, "ROOT_URLCONF", None) else ""
     actions = registry.actions()
     paths = [
         f"/{MANIFEST}",
@@ -150,47 +148,11 @@ def _other_view(action: Action, prefix: str, catch_alls: set[Any]) -> str | None
     for sample in _SAMPLES if action.path_parameters else _SAMPLES[:1]:
         bare = prefix + _sample(action, sample).rstrip("/")
         for path in (bare, f"{bare}/"):
-            for position, view in enumerate(_views_at(path)):
+            for position, view in enumerate(views_at(path)):
                 # A catch-all behind us is where a site's front-end lives; before us it takes the calls.
-                if not _is_ours(view) and (view not in catch_alls or position == 0):
-                    return _name(view)
+                if not is_ours(view) and (view not in catch_alls or position == 0):
+                    return name_of(view)
     return None
-
-
-def _views_at(path: str) -> Iterator[Any]:
-    """Every view whose pattern fits, in the order in which Django would ask."""
-    # In the language of the addresses that are published, whatever language the check is run in.
-    with translation.override(sites_language()):
-        found = list(_within(get_resolver(), _path_info(path)))
-    yield from found
-
-
-def _path_info(path: str) -> str:
-    """The path as the URLconf and middleware see it, without where the server mounts the site."""
-    script = get_script_prefix()
-    return path.removeprefix(script.rstrip("/")) if path.startswith(script) else path
-
-
-def _within(resolver: URLResolver, path: str) -> Iterator[Any]:
-    match = resolver.pattern.match(path)
-    if not match:
-        return
-    for each in resolver.url_patterns:
-        if isinstance(each, URLPattern):
-            if each.resolve(match[0]):
-                yield each.callback
-        else:
-            yield from _within(each, match[0])
-
-
-def _is_ours(view: Any) -> bool:
-    cls = getattr(view, "cls", None)
-    return isinstance(cls, type) and issubclass(cls, AgentView)
-
-
-def _name(view: Any) -> str:
-    view = getattr(view, "view_class", view)
-    return f"{getattr(view, '__module__', '?')}.{getattr(view, '__qualname__', type(view).__qualname__)}"
 
 
 def _sample(action: Action, value: str) -> str:

@@ -1,14 +1,8 @@
-"""Where the room's own URLs are, wherever the site included them."""
+"""The names of the room's own URLs."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, Final
-from urllib.parse import unquote
-
-from django.conf import settings
-from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
-from django.utils import translation
+from typing import Final
 
 MANIFEST: Final = ".well-known/agent-actions.json"
 OWN_NAME: Final = "agent-actions"
@@ -16,37 +10,3 @@ RECEIPTS: Final = f"{OWN_NAME}/receipts"
 REVOCATIONS: Final = f"{OWN_NAME}/revocations"
 ENDPOINTS: Final = {"receipts": RECEIPTS, "revocations": REVOCATIONS}
 """What the manifest's ``endpoints`` name, and where it is."""
-
-
-def mount_prefix() -> str:
-    """What stands before our paths: the script prefix, and the path under which the site included us.
-
-    No slash at its end; empty for a site at the root of its host. Inside ``i18n_patterns`` it is that of the site's
-    own language, whoever asks: what is published has one address, and there it answers everybody.
-    """
-    return _prefix(get_script_prefix(), get_urlconf() or settings.ROOT_URLCONF, sites_language())
-
-
-def mounted_at() -> str:
-    """The path under which this request finds us, as the URLconf sees it: in the active language, and decoded."""
-    script_prefix = get_script_prefix()
-    prefix = _prefix(script_prefix, get_urlconf() or settings.ROOT_URLCONF, translation.get_language())
-    return unquote(f"{prefix}/".removeprefix(script_prefix)).strip("/")
-
-
-@lru_cache(maxsize=64)
-def _prefix(script_prefix: str, urlconf: Any, language: str | None) -> str:
-    try:
-        with translation.override(language):
-            return reverse("agentweb:receipts", urlconf=urlconf).removesuffix(f"/{RECEIPTS}")
-    except NoReverseMatch:
-        # Only the well-known URLs are included.
-        return script_prefix.rstrip("/")
-
-
-def sites_language() -> str:
-    """LANGUAGE_CODE as it stands in URLs: ``en`` for ``en-us`` where LANGUAGES has no other English."""
-    try:
-        return translation.get_supported_language_variant(settings.LANGUAGE_CODE)
-    except LookupError:
-        return settings.LANGUAGE_CODE

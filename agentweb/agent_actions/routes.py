@@ -3,7 +3,7 @@
 The catalog may change after the URLconf was loaded (tests do it), so the patterns are looked up in a resolver that
 follows ``registry.version``. A parameter of a path holds no slash, not even ``%2F``: servers decode the path before
 anyone can tell. ACTION_PREFIX and everything under it is ours too, 404 in JSON, unless the site has a URL of its
-own there (see ``site_urls``).
+own there (see ``http.site_urls``).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from django.urls import Resolver404, ResolverMatch, URLPattern, URLResolver
 from django.urls.resolvers import RegexPattern
 
 from agentweb import conf
-from agentweb.agent_actions.site_urls import is_sites_own
 from agentweb.agent_actions.views import ActionView
 from agentweb.catalog.actions import Action
 from agentweb.catalog.registry import registry
+from agentweb.http.site_urls import is_sites_own
 
 _PARAMETER: Final = "{}"
 

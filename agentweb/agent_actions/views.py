@@ -11,11 +11,11 @@ from rest_framework.request import Request
 
 from agentweb.agent_actions import inputs, published
 from agentweb.agent_actions.documents import manifest_for
-from agentweb.agent_actions.mount import mount_prefix
 from agentweb.catalog.actions import Action
 from agentweb.http import bodies
 from agentweb.http.documents import Place
 from agentweb.http.headers import answer_document, is_preflight
+from agentweb.http.mount import mount_prefix
 from agentweb.http.views import AgentView, json_response, method_not_allowed
 from agentweb.invoke.calls import Call
 from agentweb.invoke.door import REPLAYED_HEADER, invoke

@@ -9,10 +9,10 @@ from typing import Any, Final
 from django.conf import settings
 
 from agentweb import conf
-from agentweb.agent_actions.mount import mount_prefix
 from agentweb.doctor.asking import Asking
 from agentweb.doctor.calling import Calling
 from agentweb.http.documents import Place
+from agentweb.http.mount import mount_prefix
 from agentweb.http.probes import Answer, Level, Probe, Problem
 from agentweb.wire.http_signature import authority_of
 

@@ -14,7 +14,8 @@ from django.utils.translation import gettext_lazy
 
 from agentweb import action, flow, rooms
 from agentweb import urls as agentweb_urls
-from agentweb.agent_actions import mount, published
+from agentweb.agent_actions import published
+from agentweb.http import mount
 
 pytestmark = pytest.mark.usefixtures("shop")
 

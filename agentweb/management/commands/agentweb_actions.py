@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from django.core.management.base import CommandError, CommandParser
 
-from agentweb.agent_actions.mount import mount_prefix
 from agentweb.catalog.actions import Action
 from agentweb.catalog.inventory import inventory
 from agentweb.catalog.registry import registry
+from agentweb.http.mount import mount_prefix
 from agentweb.management.commands._texts import TextCommand
 
 _COLUMNS: Final = ("name", "effect", "scope", "method", "path", "visible", "source")

@@ -14,7 +14,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.urls import Resolver404, URLResolver, get_resolver, get_urlconf
 
-from agentweb.agent_actions.mount import mounted_at
+from agentweb.http.mount import mounted_at
 
 NO_SUCH_PATH: Final = "/agentweb-check/no-such-path-d1c0"
 """A path that only a pattern fits which takes every path."""

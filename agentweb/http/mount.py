@@ -1,0 +1,48 @@
+"""Where our URLs are, wherever the site included them: the one place from which every room takes its prefix."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import unquote
+
+from django.conf import settings
+from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
+from django.utils import translation
+
+_MARK: Final = ("agentweb:receipts", "/agent-actions/receipts")
+"""A URL that is always among ours, by its name and by its path below the include."""
+
+
+def mount_prefix() -> str:
+    """What stands before our paths: the script prefix, and the path under which the site included us.
+
+    No slash at its end; empty for a site at the root of its host. Inside ``i18n_patterns`` it is that of the site's
+    own language, whoever asks: what is published has one address, and there it answers everybody.
+    """
+    return _prefix(get_script_prefix(), get_urlconf() or settings.ROOT_URLCONF, sites_language())
+
+
+def mounted_at() -> str:
+    """The path under which this request finds us, as the URLconf sees it: in the active language, and decoded."""
+    script_prefix = get_script_prefix()
+    prefix = _prefix(script_prefix, get_urlconf() or settings.ROOT_URLCONF, translation.get_language())
+    return unquote(f"{prefix}/".removeprefix(script_prefix)).strip("/")
+
+
+@lru_cache(maxsize=64)
+def _prefix(script_prefix: str, urlconf: Any, language: str | None) -> str:
+    try:
+        with translation.override(language):
+            return reverse(_MARK[0], urlconf=urlconf).removesuffix(_MARK[1])
+    except NoReverseMatch:
+        # Only the well-known URLs are included.
+        return script_prefix.rstrip("/")
+
+
+def sites_language() -> str:
+    """LANGUAGE_CODE as it stands in URLs: ``en`` for ``en-us`` where LANGUAGES has no other English."""
+    try:
+        return translation.get_supported_language_variant(settings.LANGUAGE_CODE)
+    except LookupError:
+        return settings.LANGUAGE_CODE
