@@ -25,6 +25,9 @@ FROM_ELSEWHERE = {
     # A parameter that its signature takes from the list.
     ("agent_actions/paging.py", "code"),
     ("access/sessions.py", "code"),
+    # The site's own word for its refusal, or its status in words.
+    ("catalog/drf/refusals.py", "code"),
+    ("catalog/drf/view_answers.py", "code"),
 }
 
 

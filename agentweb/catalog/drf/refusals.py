@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
-
 from rest_framework import exceptions
 
+from agentweb.catalog.drf.codes import code_of_status, own_code
 from agentweb.catalog.drf.problems import input_error
 from agentweb.wire.errors import AgentError, AuthorizationError, Code, RequestError
-
-_CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def refusal_of(error: exceptions.APIException) -> AgentError | None:
@@ -29,6 +25,5 @@ def refusal_of(error: exceptions.APIException) -> AgentError | None:
             return RequestError(Code.NOT_FOUND, words)
         case exceptions.Throttled():
             return RequestError(Code.RATE_LIMITED, words, retry_after=getattr(error, "wait", None) or 1)
-    code: Any = error.get_codes()
-    is_own = isinstance(code, str) and _CODE.fullmatch(code) is not None and code not in set(Code)
-    return AgentError(code if is_own else "refused", words, status=error.status_code)
+    code = own_code(error.get_codes()) or code_of_status(error.status_code)
+    return AgentError(code, words, status=error.status_code)

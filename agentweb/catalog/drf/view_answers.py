@@ -22,11 +22,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
-from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -34,22 +32,13 @@ from django.conf import settings
 from django.shortcuts import resolve_url
 from rest_framework.settings import api_settings
 
+from agentweb.catalog.drf.codes import code_of_status, own_code
 from agentweb.catalog.drf.problems import problems_of
 from agentweb.catalog.drf.view_inputs import BODY, ViewInput
 from agentweb.wire.errors import AgentError, AuthorizationError, Code, ConflictError, InputError, RequestError
 from agentweb.wire.schema.problems import make_problem, settle
 from agentweb.wire.strict_json import Json
 
-_CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_SAYS_NOTHING: Final = frozenset({"error", "invalid"})
-_CODES: Final = {
-    406: Code.NOT_ACCEPTABLE,
-    413: Code.PAYLOAD_TOO_LARGE,
-    414: "uri_too_long",
-    415: Code.UNSUPPORTED_MEDIA_TYPE,
-    416: "range_not_satisfiable",
-}
-"""Codes that are ours, and those of phrases that Python spells by its version."""
 _MAX_WORDS: Final = 500
 _EMPTY: Final = frozenset({204, 205, 304})
 
@@ -115,8 +104,10 @@ def _refusal(response: Any, status: int, taken: ViewInput, is_person: bool) -> A
         case 405:
             return RequestError(Code.METHOD_NOT_ALLOWED, words or "The site does not take this call here.")
         case 409:
-            return ConflictError(_own_code(detail) or Code.CONFLICT, words, status=409)
-    return AgentError(_own_code(detail) or _by_status(status), words, status=status)
+            code = _own_code(detail) or Code.CONFLICT
+            return ConflictError(code, words, status=409)
+    code = _own_code(detail) or code_of_status(status)
+    return AgentError(code, words, status=status)
 
 
 def _not_allowed(words: str, is_person: bool) -> AuthorizationError:
@@ -158,19 +149,7 @@ def _own_code(detail: Any) -> str | None:
         detail = detail.get("detail")
     if isinstance(detail, list) and len(detail) == 1:
         detail = detail[0]
-    code = getattr(detail, "code", None)
-    is_own = isinstance(code, str) and _CODE.fullmatch(code) and code not in _SAYS_NOTHING
-    return code if is_own and code not in set(Code) else None
-
-
-def _by_status(status: int) -> str:
-    """A code for a status that has none here: 410 is ``gone``."""
-    known = _CODES.get(status)
-    if known is not None:
-        return known
-    with suppress(ValueError):
-        return re.sub(r"[^a-z0-9]+", "_", HTTPStatus(status).phrase.lower()).strip("_")
-    return "refused"
+    return own_code(getattr(detail, "code", None))
 
 
 def _words(detail: Any) -> str:

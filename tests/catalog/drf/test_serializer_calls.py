@@ -243,7 +243,7 @@ def test_a_read_takes_it_from_the_query_string() -> None:
         (exceptions.NotAuthenticated("Log in."), 403, "not_allowed", "Log in."),
         (exceptions.NotFound("No such order."), 404, "not_found", "No such order."),
         (exceptions.Throttled(wait=7), 429, "rate_limited", None),
-        (exceptions.UnsupportedMediaType("a/b"), 415, "refused", None),
+        (exceptions.UnsupportedMediaType("a/b"), 415, "unsupported_media_type", None),
     ],
 )
 def test_exceptions_of_drf_are_the_refusals_that_they_are(
