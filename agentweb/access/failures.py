@@ -19,7 +19,7 @@ from agentweb.access import limits
 from agentweb.access.remembered import Remembered
 from agentweb.access.rows import refusing_when_the_store_fails
 from agentweb.wire.clock import now
-from agentweb.wire.errors import AuthenticationError
+from agentweb.wire.errors import AuthenticationError, Code
 
 _MESSAGE: Final = (
     "Too many requests from this address had a signature, grant or session that does not hold. "
@@ -70,8 +70,10 @@ def counted(address: str, *, has_grant: bool) -> Iterator[None]:
             raise refusal
     try:
         yield
-    except AuthenticationError:
-        _count(keys[0])
+    except AuthenticationError as error:
+        # Waiting for a person is no failure.
+        if error.code != Code.SESSION_PENDING:
+            _count(keys[0])
         raise
     except limits.RateLimited as refused:
         if not has_grant:

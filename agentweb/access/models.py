@@ -156,8 +156,12 @@ class Session(models.Model):
     """A bearer handle to a site-issued grant: whoever shows the token acts under the grant.
 
     Only the token's digest is stored. ``auth_hash`` is the person's session hash of the moment: a new password
-    ends every session that was made under the old one.
+    ends every session that was made under the old one. ``login`` names the person's login in the browser in which
+    they agreed, empty when there was none; logging out there ends the session, and ``end`` says so.
     """
+
+    class End(models.TextChoices):
+        LOGGED_OUT = "logged_out"
 
     id = models.CharField(max_length=25, primary_key=True, help_text="ss_ and 22 characters.")
     token_digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256, hex.")
@@ -170,11 +174,54 @@ class Session(models.Model):
         related_name="agentweb_sessions",
     )
     auth_hash = models.CharField(max_length=64, blank=True, editable=False)
+    login = models.CharField(max_length=22, blank=True, db_index=True, editable=False)
     client_name = models.CharField(max_length=100, blank=True)
     created_at = models.DateTimeField()
     last_seen_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(db_index=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    end = models.CharField(max_length=10, blank=True, choices=End.choices, editable=False)
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class Pairing(models.Model):
+    """A program's request for a session, until a person decided about it or it is too late.
+
+    ``id`` and ``token_digest`` are those of the session that it becomes. Of the code that the person types there is
+    only a keyed digest. ``wanted`` is what the program asks for, as JSON (see ``pairing.Wanted``).
+    """
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        APPROVED = "approved"
+        DENIED = "denied"
+        CANCELLED = "cancelled"
+
+    id = models.CharField(max_length=25, primary_key=True, help_text="ss_ and 22 characters.")
+    token_digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256, hex.")
+    code_digest = models.CharField(max_length=64, editable=False, help_text="HMAC with SHA-256, hex.")
+    client_name = models.CharField(max_length=100)
+    wanted = models.TextField(editable=False)
+    state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="agentweb_pairings",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["code_digest"], condition=Q(state="pending"), name="agentweb_one_pending_code"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.id

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from agentweb import conf
-from agentweb.access import approvals, revocation_log
+from agentweb.access import approvals, pairing, revocation_log
 from agentweb.access.models import Approval, Bucket, Nonce, Session
 from agentweb.access.rows import delete_in_batches
 
@@ -14,8 +14,8 @@ _HOUR_US: Final = 3_600_000_000
 
 
 def clear_expired(at: datetime) -> dict[str, int]:
-    """Delete what is over: nonces, full buckets, revocations of expired grants, old approvals and sessions; rows
-    deleted of each kind.
+    """Delete what is over: nonces, full buckets, revocations of expired grants, requests for sessions, old approvals
+    and sessions; rows deleted of each kind.
 
     A bucket whose time is past equals one that was never touched. An hour is left, for clocks that differ. Approvals
     and sessions are part of the log: they go with the audit rows of their time, an approval's exact input as soon as
@@ -28,5 +28,6 @@ def clear_expired(at: datetime) -> dict[str, int]:
         "buckets": delete_in_batches(Bucket.objects.filter(tat__lt=int(at.timestamp() * 1e6) - _HOUR_US)),
         "revocations": revocation_log.prune(at),
         "sessions": delete_in_batches(Session.objects.filter(expires_at__lt=logged_before)),
+        "pairings": pairing.clear(at),
         "approvals": delete_in_batches(Approval.objects.filter(expires_at__lt=logged_before)),
     }

@@ -14,7 +14,7 @@ from django.db.models import Q
 from agentweb.access import revocation_log
 from agentweb.access.database import first_write, patiently
 from agentweb.access.models import Grant, Mandate, PrincipalKey, Revocation, Session, SiteKey
-from agentweb.access.rows import database, insert_if_absent
+from agentweb.access.rows import database, insert, insert_if_absent
 from agentweb.signals import grant_revoked
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import InputError
@@ -81,6 +81,24 @@ def write(ident: str, reason: str) -> bool:
             partial(grant_revoked.send_robust, sender=sender, ident=ident), using=database(), robust=True
         )
     return is_new
+
+
+def write_grants(idents: Sequence[str], reason: str) -> None:
+    """``write`` for grants of the site without any below them, as those of sessions are, however many."""
+    known = dict(Grant.objects.filter(pk__in=idents).values_list("pk", "expires_at"))
+    revoked = set(Revocation.objects.filter(ident__in=known, by="").values_list("ident", flat=True))
+    at = now_datetime()
+    rows = [
+        Revocation(ident=ident, reason=reason[:200], at=at, expires_at=expires_at)
+        for ident, expires_at in sorted(known.items())
+        if ident not in revoked
+    ]
+    revocation_log.append(rows)
+    insert(rows)
+    _mark(set(known), at)
+    for row in rows:
+        tell = partial(grant_revoked.send_robust, sender="grant", ident=row.ident)
+        transaction.on_commit(tell, using=database(), robust=True)
 
 
 def write_claim(ident: str, key: str, reason: str) -> bool:

@@ -3,15 +3,13 @@
 A session has a grant of its own, whose subject is ``session:<id>``: the same scopes, mandate and spending rules as
 any agent's. The token is ``agw_`` and 43 base64url characters; only its SHA-256 digest is stored.
 
-It ends when it is revoked or its grant is, when it expires, when its person is no longer active, and when they
-change their password. Nothing of that is remembered between two requests.
+It ends when it is revoked or its grant is, when it expires, when its person is no longer active, when they change
+their password, and when they log out in the browser in which they agreed to it. Nothing of that is remembered between
+two requests.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
-import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,7 +23,7 @@ from django.db.models.functions import Cast
 from django.utils.crypto import constant_time_compare
 
 from agentweb import conf
-from agentweb.access import grants, limits, persons, revocation_log, revocations
+from agentweb.access import grants, limits, persons, revocation_log, revocations, tokens
 from agentweb.access.callers import SESSION, Caller
 from agentweb.access.database import first_write
 from agentweb.access.issuing import problem
@@ -33,20 +31,15 @@ from agentweb.access.models import Revocation, Session
 from agentweb.access.rows import database, refusing_when_the_store_fails
 from agentweb.access.standing import TOUCH_EVERY
 from agentweb.wire.clock import from_unix, now, now_datetime
-from agentweb.wire.encoding import b64url, random_id
+from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import AuthenticationError, Code, InputError
-from agentweb.wire.grants import Mandate, check_audience, check_time
+from agentweb.wire.grants import GrantDocument, Mandate, check_audience, check_time
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser
 
-TOKEN_PREFIX: Final = "agw_"  # noqa: S105 - not a token
 SUBJECT_PREFIX: Final = "session:"
 MAX_CLIENT_NAME: Final = 100
-
-_TOKEN: Final = re.compile(r"agw_[A-Za-z0-9_-]{43}")
-_TOKEN_BYTES: Final = 32
-_CHALLENGE: Final = 'Bearer error="invalid_token"'
 
 
 def create(
@@ -59,14 +52,49 @@ def create(
     one_time: bool = False,
     client_name: str = "",
     note: str = "",
+    login: str = "",
 ) -> tuple[Session, str]:
     """Begin a session for ``user`` (None: for nobody in particular), with a grant of its own; (session, token).
 
     The token is shown here and never again. ``expires_in`` is seconds, ``site`` the audience ``host[:port]``,
-    ``client_name`` what people call the program that gets the token. Raises ``invalid_input`` with every problem,
-    and ``unavailable`` when the site has no key to sign with.
+    ``client_name`` what people call the program that gets the token, ``login`` the person's login in a browser whose
+    end ends the session too. Raises ``invalid_input`` with every problem, and ``unavailable`` when the site has no key
+    to sign with.
     """
-    ident = random_id("ss_")
+    token = tokens.new()
+    session, chain = draw_up(
+        ident=random_id("ss_"),
+        token_digest=tokens.digest_of(token),
+        user=user,
+        scopes=scopes,
+        expires_in=expires_in,
+        site=site,
+        mandate=mandate,
+        one_time=one_time,
+        client_name=client_name,
+        note=note,
+        login=login,
+    )
+    with transaction.atomic(using=database()):
+        store(session, chain)
+    return session, token
+
+
+def draw_up(
+    *,
+    ident: str,
+    token_digest: str,
+    user: Any,
+    scopes: Sequence[str],
+    expires_in: int,
+    site: str,
+    mandate: Mandate | None,
+    one_time: bool = False,
+    client_name: str,
+    note: str = "",
+    login: str = "",
+) -> tuple[Session, tuple[GrantDocument, ...]]:
+    """``create`` for a token that exists, up to the signature of its grant: nothing is written yet."""
     problems = check_client_name(client_name)
     try:
         chain = grants.draw_up(
@@ -83,21 +111,24 @@ def create(
         raise InputError([*(error.problems or []), *problems]) from None
     if problems:
         raise InputError(problems)
-    token = TOKEN_PREFIX + b64url(secrets.token_bytes(_TOKEN_BYTES))
     session = Session(
         id=ident,
-        token_digest=_digest(token),
+        token_digest=token_digest,
         grant_id=chain[0].id,
         user=user,
         auth_hash="" if user is None else _auth_hash(user),
+        login=login,
         client_name=client_name,
         created_at=now_datetime(),
         expires_at=from_unix(chain[0].expires),
     )
-    with transaction.atomic(using=database()):
-        grants.store(chain, session.user_id)
-        session.save(force_insert=True)
-    return session, token
+    return session, chain
+
+
+def store(session: Session, chain: Sequence[GrantDocument]) -> None:
+    """Write what ``draw_up`` gave, inside the caller's transaction."""
+    grants.store(chain, session.user_id)
+    session.save(force_insert=True)
 
 
 def check_client_name(name: str) -> list[dict[str, Any]]:
@@ -142,13 +173,31 @@ def revoke(ident: str, reason: str = "") -> bool:
     return revocations.in_turn(work)
 
 
+def log_out(login: str) -> int:
+    """End every session that was agreed to in this login of a browser; how many."""
+
+    def work() -> int:
+        with transaction.atomic(using=database()):
+            with first_write():
+                revocation_log.lock()
+            begun = Session.objects.filter(login=login, revoked_at=None)
+            found = list(begun.values_list("grant_id", flat=True))
+            begun.update(end=Session.End.LOGGED_OUT)
+            revocations.write_grants(found, "logged out")
+            return len(found)
+
+    return revocations.in_turn(work)
+
+
 def _established(token: str, site: str, address: str) -> tuple[Caller, AbstractBaseUser | None, bool]:
-    row = _fetch(_digest(token)) if _TOKEN.fullmatch(token) else None
+    digest = tokens.digest_of(token)
+    row = _fetch(digest) if tokens.is_well_formed(token) else None
     if row is None:
+        tokens.refuse_waiting(digest)
         raise _ended(Code.SESSION_INVALID, "This site has no session with this token; ask for a new one.")
     user_id, auth_hash, text, is_revoked, is_over, is_seen_lately = row
     if is_revoked:
-        raise _ended(Code.SESSION_REVOKED, "The session was ended; ask the person for a new one.")
+        raise _revoked(digest)
     if is_over:
         raise _ended(Code.SESSION_EXPIRED, "The session is over; ask the person for a new one.")
     chain = grants.parse_stored(text)
@@ -168,27 +217,37 @@ def _established(token: str, site: str, address: str) -> tuple[Caller, AbstractB
 def _person(user_id: Any, auth_hash: str) -> AbstractBaseUser:
     user = persons.find(user_id)
     if user is None or not getattr(user, "is_active", True):
-        raise _ended(Code.SESSION_REVOKED, "The person of this session is no longer active at this site.")
+        raise _ended(
+            Code.SESSION_REVOKED,
+            "The person of this session is no longer active at this site.",
+            reason="inactive",
+        )
     if not _is_of_today(auth_hash, user):
         raise _ended(
-            Code.SESSION_REVOKED, "The person of this session has changed their password; ask for a new one."
+            Code.SESSION_REVOKED,
+            "The person of this session has changed their password; ask for a new one.",
+            reason="password",
         )
     return user
 
 
-def _ended(code: Code, message: str) -> AuthenticationError:
-    return AuthenticationError(code, message, headers={"WWW-Authenticate": _CHALLENGE})
+def _revoked(digest: str) -> AuthenticationError:
+    """Why a session was ended is asked for only when its token is refused."""
+    end = Session.objects.filter(token_digest=digest).values_list("end", flat=True).first()
+    if end == Session.End.LOGGED_OUT:
+        message = "The person logged out where they had agreed to this session; ask for a new one."
+        return _ended(Code.SESSION_REVOKED, message, reason=end)
+    return _ended(Code.SESSION_REVOKED, "The session was ended; ask the person for a new one.")
 
 
-def _digest(token: str) -> str:
-    # 256 random bits: a plain digest gives nothing away, and none has to be guessed slowly.
-    return hashlib.sha256(token.encode()).hexdigest()
+def _ended(code: Code, message: str, **extra: Any) -> AuthenticationError:
+    return AuthenticationError(code, message, headers=tokens.CHALLENGE, **extra)
 
 
 def _auth_hash(user: AbstractBaseUser) -> str:
     """A digest of the person's session hash, or "" for a user model that has none."""
     made = getattr(user, "get_session_auth_hash", None)
-    return "" if made is None else _digest(made())
+    return "" if made is None else tokens.digest_of(made())
 
 
 def _is_of_today(auth_hash: str, user: AbstractBaseUser) -> bool:
@@ -196,7 +255,9 @@ def _is_of_today(auth_hash: str, user: AbstractBaseUser) -> bool:
     if constant_time_compare(auth_hash, _auth_hash(user)):
         return True
     former = getattr(user, "get_session_auth_fallback_hash", None)
-    return former is not None and any(constant_time_compare(auth_hash, _digest(each)) for each in former())
+    return former is not None and any(
+        constant_time_compare(auth_hash, tokens.digest_of(each)) for each in former()
+    )
 
 
 def _touch(caller: Caller) -> None:

@@ -67,6 +67,7 @@ class Code(StrEnum):
     GRANT_USED = "grant_used"
     SESSION_REQUIRED = "session_required"
     SESSION_PENDING = "session_pending"
+    SESSION_DENIED = "session_denied"
     SESSION_INVALID = "session_invalid"
     SESSION_EXPIRED = "session_expired"
     SESSION_REVOKED = "session_revoked"
@@ -141,6 +142,7 @@ STATUS: Final[dict[str, int]] = {
     Code.GRANT_USED: 403,
     Code.SESSION_REQUIRED: 401,
     Code.SESSION_PENDING: 401,
+    Code.SESSION_DENIED: 401,
     Code.SESSION_INVALID: 401,
     Code.SESSION_EXPIRED: 401,
     Code.SESSION_REVOKED: 401,

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agentweb.access import grants, limits, retention, rows
-from agentweb.access.models import Approval, Bucket, Nonce, Revocation, Session
+from agentweb.access.models import Approval, Bucket, Nonce, Pairing, Revocation, Session
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.testing import clock
 from agentweb.wire.clock import from_unix, now_datetime
@@ -89,6 +89,18 @@ def session(expires_at: datetime) -> Session:
     )
 
 
+def pairing(expires_at: datetime) -> Pairing:
+    return Pairing.objects.create(
+        id=random_id("ss_"),
+        token_digest=random_id("digest"),
+        code_digest=random_id("digest"),
+        client_name="Desk",
+        wanted="{}",
+        created_at=expires_at,
+        expires_at=expires_at,
+    )
+
+
 def test_the_exact_input_of_an_approval_goes_when_nothing_can_come_of_it(settings: Any) -> None:
     with clock(NOON):
         at = now_datetime()
@@ -114,10 +126,11 @@ def test_each_kind_goes_when_it_is_over_and_not_before(settings: Any) -> None:
             audit(expires_at - timedelta(days=30))
             approval(expires_at - timedelta(days=30))
             session(expires_at - timedelta(days=30))
+            pairing(expires_at - timedelta(hours=1))
         Revocation.objects.create(ident="for good", at=at)
         Bucket.objects.create(key="idle", tat=int((NOON - 3_601) * 1e6))
         Bucket.objects.create(key="busy", tat=int((NOON - 3_599) * 1e6))
-        once = dict.fromkeys(("nonces", "buckets", "revocations", "sessions", "approvals"), 1)
+        once = dict.fromkeys(("nonces", "buckets", "revocations", "sessions", "pairings", "approvals"), 1)
         once |= {"idempotency_records": 1, "audit_entries": 1}
         assert clear() == once
         assert clear() == dict.fromkeys(once, 0)
@@ -198,9 +211,10 @@ def test_people_get_a_line_for_each_kind() -> None:
         "buckets: 0",
         "revocations: 0",
         "sessions: 0",
+        "pairings: 0",
         "approvals: 0",
         "idempotency records: 0",
         "audit entries: 0",
     ]
-    kinds = ("nonces", "buckets", "revocations", "sessions", "approvals")
+    kinds = ("nonces", "buckets", "revocations", "sessions", "pairings", "approvals")
     assert retention.clear_expired(now_datetime()) == dict.fromkeys(kinds, 0)
