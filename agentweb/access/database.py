@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Final, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from agentweb.access.models import Nonce
 
@@ -27,6 +28,7 @@ _PASSING_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03", "57P01", "57P0
 
 # Modes in which BEGIN itself takes nothing yet; None is DEFERRED.
 _LAZY: Final = frozenset({None, "DEFERRED"})
+_NORMAL: Final = 1
 
 
 class NotBegun(Exception):
@@ -83,6 +85,32 @@ def begun(write: Callable[[], object] | None = None) -> Iterator[None]:
                 with connection.cursor() as cursor:
                     cursor.execute(f"DELETE FROM {table} WHERE 0")  # noqa: S608
         yield
+
+
+@contextmanager
+def not_awaiting_the_disk(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """For one statement with a commit of its own, whose loss in a power cut harms nobody. Only SQLite can tell.
+
+    With synchronous=FULL it waits at every commit until the disk has it, which costs more than the rest of a small
+    call. In WAL mode, NORMAL leaves that to the next commit that waits, whoever's; to all processes the row is there
+    at once, and the database stays whole (sqlite.org/pragma.html#pragma_synchronous).
+    """
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        yield
+        return
+    connection.ensure_connection()
+    with connection.wrap_database_errors:
+        execute = connection.connection.execute
+        [level] = execute("PRAGMA synchronous").fetchone()
+        is_wal = level > _NORMAL and execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        if is_wal:
+            execute(f"PRAGMA synchronous={_NORMAL}")
+    try:
+        yield
+    finally:
+        if is_wal:
+            with connection.wrap_database_errors:
+                execute(f"PRAGMA synchronous={level}")
 
 
 def patiently(transaction: Callable[[], _T]) -> _T:

@@ -17,6 +17,7 @@ from typing import Any, Final
 from django.db import connections
 
 from agentweb import conf
+from agentweb.access.database import not_awaiting_the_disk
 from agentweb.access.models import Bucket
 from agentweb.access.rows import database, insert_if_absent
 from agentweb.wire.clock import now
@@ -151,7 +152,7 @@ def _advance(key: str, at: int, step: int, ahead: int) -> int | None:
     table = connection.ops.quote_name(Bucket._meta.db_table)
     # The same flag says whether an INSERT may: SQLite knows RETURNING from 3.35 on, and Django runs on older ones.
     returns = connection.features.can_return_columns_from_insert
-    with connection.cursor() as cursor:
+    with not_awaiting_the_disk(connection), connection.cursor() as cursor:
         cursor.execute(
             f"UPDATE {table} SET tat = CASE WHEN tat > %s THEN tat ELSE %s END + %s "  # noqa: S608
             f"WHERE key = %s AND tat <= %s{' RETURNING tat' if returns else ''}",

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from django.db import connections
+
 from agentweb import conf
 from agentweb.access import rows
-from agentweb.access.database import first_write
+from agentweb.access.database import first_write, not_awaiting_the_disk
 from agentweb.invoke.models import IdempotencyRecord
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import Code, ConflictError
@@ -80,7 +82,8 @@ def claim(*, subject: str, action: str, key: str, fingerprint: str, request_id: 
             created_at=now,
             expires_at=expires_at,
         )
-        with first_write():
+        # Lost, it takes nothing along: the commit of what the handler does waits for the disk, and for this too.
+        with first_write(), not_awaiting_the_disk(connections[rows.database()]):
             inserted = rows.insert_if_absent([record])
         if inserted:
             return Lease(subject, action, key, token)
