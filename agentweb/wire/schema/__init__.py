@@ -15,7 +15,7 @@ from typing import Any, Final
 from referencing import Registry
 
 from agentweb.wire.errors import InputError
-from agentweb.wire.schema.coercion import coerce_strings
+from agentweb.wire.schema.coercion import coerce_strings, coerce_text
 from agentweb.wire.schema.examples import NO_EXAMPLE, find_example
 from agentweb.wire.schema.fast import NotSure, compile_fast
 from agentweb.wire.schema.guard import Survey, guard_problem, survey
@@ -101,6 +101,10 @@ class CompiledSchema:
         Pass the problems on to ``check(instance, also=problems)`` so that all are reported at once.
         """
         return coerce_strings(self._loaded, pairs)
+
+    def coerce_text(self, text: str) -> tuple[Any, list[Problem]]:
+        """The same for an input that is itself a scalar: the value that its text stands for."""
+        return coerce_text(self._loaded, text)
 
     def example(self) -> Any:
         """The smallest valid example that could be made, or NO_EXAMPLE."""

@@ -52,6 +52,11 @@ def coerce_strings(loaded: Loaded, pairs: list[tuple[str, str]]) -> tuple[dict[s
     return values, settle(problems)[0]
 
 
+def coerce_text(loaded: Loaded, text: str) -> tuple[Any, list[Problem]]:
+    """The value that one text stands for, where the whole input is a scalar, and what is wrong."""
+    return _scalar((), text, _meaning(loaded, [loaded.schema]))
+
+
 def _member(loaded: Loaded, name: str, texts: list[str]) -> tuple[Any, list[Problem]]:
     schemas = list(_member_schemas(loaded, name))
     meaning = _meaning(loaded, schemas)
