@@ -6,8 +6,6 @@ site's keys are read again after MANIFEST_MAX_AGE, the time for which others may
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -15,18 +13,15 @@ from agentweb import conf
 from agentweb.access import site_keys
 from agentweb.access.callers import Caller
 from agentweb.agent_actions.manifest import manifest
-from agentweb.catalog.actions import Action
 from agentweb.catalog.registry import registry
 from agentweb.http.headers import Document
+from agentweb.http.kept import KeptDocuments
+from agentweb.http.visibility import is_visible
 from agentweb.wire.clock import now
 from agentweb.wire.json_writing import dumps
 
-MAX_KEPT: Final = 64
-"""Documents kept: one for each set of actions that some caller may see."""
-
-_Key = tuple[Any, ...]
-_lock = threading.Lock()
-_documents: OrderedDict[_Key, Document] = OrderedDict()
+documents: Final = KeptDocuments()
+"""One for each set of actions that some caller may see."""
 
 
 class _Keys(NamedTuple):
@@ -50,46 +45,29 @@ def document(
     version = registry.version
     hidden = tuple(action.name for action in registry.actions() if not is_visible(action, caller))
     keys = _published_keys()
-    key: _Key = (version, origin, prefix, tuple(endpoints.items()), keys.name, hidden)
-    kept = _documents.get(key)
-    if kept is not None:
-        return kept
-    built = Document(
-        dumps(
-            manifest(
-                actions=[action for action in registry.actions() if action.name not in hidden],
-                flows=registry.flows(),
-                site=site,
-                keys=keys.jwks,
-                endpoints={name: f"{origin}{path}" for name, path in endpoints.items()},
-                prefix=prefix,
+    key = (version, origin, prefix, tuple(endpoints.items()), keys.name, hidden)
+    return documents.get(
+        key,
+        lambda: Document(
+            dumps(
+                manifest(
+                    actions=[action for action in registry.actions() if action.name not in hidden],
+                    flows=registry.flows(),
+                    site=site,
+                    keys=keys.jwks,
+                    endpoints={name: f"{origin}{path}" for name, path in endpoints.items()},
+                    prefix=prefix,
+                )
             )
-        )
+        ),
     )
-    with _lock:
-        _documents[key] = built
-        while len(_documents) > MAX_KEPT:
-            _documents.popitem(last=False)
-    return built
-
-
-def visible_actions(caller: Caller) -> list[Action]:
-    """What this caller may see, sorted by name."""
-    return [action for action in registry.actions() if is_visible(action, caller)]
-
-
-def is_visible(action: Action, caller: Caller) -> bool:
-    """A guard sees AnonymousUser when no person stands behind the caller."""
-    # The user is read from the database only for a guard that asks.
-    return action.visible is None or action.is_visible_to(caller.user)
 
 
 def forget() -> None:
     """Empty the caches: for tests, and after keys were changed in this process."""
     global _keys  # noqa: PLW0603 - one cache for the process is the point
-    with _lock:
-        _keys = None
-        _documents.clear()
+    _keys = None
+    documents.forget()
 
 
 def _published_keys() -> _Keys:

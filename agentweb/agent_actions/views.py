@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from agentweb.agent_actions import inputs, published
+from agentweb.agent_actions import inputs
 from agentweb.agent_actions.documents import manifest_for
 from agentweb.catalog.actions import Action
 from agentweb.http import bodies
@@ -17,6 +17,7 @@ from agentweb.http.documents import Place
 from agentweb.http.headers import answer_document, is_preflight
 from agentweb.http.mount import mount_prefix
 from agentweb.http.views import AgentView, json_response, method_not_allowed
+from agentweb.http.visibility import is_visible, visible_actions
 from agentweb.invoke.calls import Call
 from agentweb.invoke.door import REPLAYED_HEADER, invoke
 from agentweb.wire.errors import AgentError, Code, RequestError
@@ -46,9 +47,7 @@ class ActionView(AgentView):
 
     @property
     def allowed_methods(self) -> list[str]:
-        seen = [
-            method for method, action in self.actions.items() if published.is_visible(action, self.caller)
-        ]
+        seen = [method for method, action in self.actions.items() if is_visible(action, self.caller)]
         return [*seen, *(["HEAD"] if "GET" in seen else []), "OPTIONS"] if seen else []
 
     def check_route(self) -> None:
@@ -103,7 +102,7 @@ class ActionView(AgentView):
     def action_not_found(self) -> RequestError:
         """404 with the names, of actions that the caller may see, that look like the one called."""
         asked = self.http_request.path_info.rstrip("/").rpartition("/")[2][:_LONGEST_GUESS]
-        names = [action.name for action in published.visible_actions(self.caller)]
+        names = [action.name for action in visible_actions(self.caller)]
         closest = get_close_matches(asked.lower(), names, n=3)
         advice = f"Did you mean {' or '.join(closest)}? " if closest else ""
         return RequestError(

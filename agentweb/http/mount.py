@@ -10,7 +10,7 @@ from django.conf import settings
 from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 from django.utils import translation
 
-_MARK: Final = ("agentweb:receipts", "/agent-actions/receipts")
+_MARK: Final = ("receipts", "/agent-actions/receipts")
 """A URL that is always among ours, by its name and by its path below the include."""
 
 
@@ -30,14 +30,24 @@ def mounted_at() -> str:
     return unquote(f"{prefix}/".removeprefix(script_prefix)).strip("/")
 
 
-@lru_cache(maxsize=64)
+def path_of(name: str) -> str | None:
+    """The published path of one of our URLs by its name, None when no such URL is included."""
+    return _path(get_script_prefix(), get_urlconf() or settings.ROOT_URLCONF, sites_language(), name)
+
+
 def _prefix(script_prefix: str, urlconf: Any, language: str | None) -> str:
+    path = _path(script_prefix, urlconf, language, _MARK[0])
+    # Without it only the well-known URLs are included.
+    return script_prefix.rstrip("/") if path is None else path.removesuffix(_MARK[1])
+
+
+@lru_cache(maxsize=64)
+def _path(script_prefix: str, urlconf: Any, language: str | None, name: str) -> str | None:
     try:
         with translation.override(language):
-            return reverse(_MARK[0], urlconf=urlconf).removesuffix(_MARK[1])
+            return reverse(f"agentweb:{name}", urlconf=urlconf)
     except NoReverseMatch:
-        # Only the well-known URLs are included.
-        return script_prefix.rstrip("/")
+        return None
 
 
 def sites_language() -> str:

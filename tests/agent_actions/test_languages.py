@@ -79,7 +79,7 @@ def test_every_reader_gets_the_same_paths_and_they_answer(
 ) -> None:
     languages.LANGUAGE_CODE = code
     languages.ROOT_URLCONF = urlconf
-    mount._prefix.cache_clear()
+    mount._path.cache_clear()
     answers = [manifest(language) for language in order]
     assert answers[0].content == answers[1].content
     assert answers[0]["ETag"] == answers[1]["ETag"]

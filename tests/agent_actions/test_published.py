@@ -5,8 +5,10 @@ from django.contrib.auth.models import User
 from django.test import override_settings
 
 from agentweb.access import site_keys
+from agentweb.agent_actions import published
 from agentweb.catalog.registry import registry
 from agentweb.catalog.words import action
+from agentweb.http.kept import MAX_KEPT
 from agentweb.testing import TestAgent, clock
 from tests.support.web import send
 
@@ -112,10 +114,8 @@ def test_another_origin_is_another_document():
 
 
 def test_the_cache_keeps_a_bounded_number_of_documents():
-    from agentweb.agent_actions import published
-
-    for number in range(published.MAX_KEPT + 5):
+    for number in range(MAX_KEPT + 5):
         with override_settings(AGENTWEB={"ORIGIN": f"https://s{number}.example"}):
             send("GET", MANIFEST)
-    assert len(published._documents) == published.MAX_KEPT
+    assert len(published.documents) == MAX_KEPT
     assert registry.version > 0
