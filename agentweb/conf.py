@@ -1,7 +1,7 @@
 """Settings: one ``AGENTWEB`` dict in the site's settings module.
 
-Every key stands in ``SETTINGS`` with its group, default and a sentence; ``get()`` reads at use, so
-``override_settings`` works and nothing has to be reloaded. ``problems()`` says what is wrong with the
+Every key stands in ``SETTINGS`` with its group, default and a sentence; ``get()`` reads at use, and
+``override_settings`` works: the dict is looked up again when Django says that it changed. ``problems()`` says what is wrong with the
 dict as it stands; the system checks report it.
 """
 
@@ -15,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.core.signals import setting_changed
 
 from agentweb.wire.http_signature import authority_of
 
@@ -117,6 +118,10 @@ def _proxies(value: Any) -> str | None:
     )
 
 
+def _switch(value: Any) -> str | None:
+    return None if isinstance(value, bool) else "must be True or False"
+
+
 def _prefix(value: Any) -> str | None:
     if not isinstance(value, str) or not value or value != value.strip("/") or "//" in value:
         return "must be a path without slashes at its ends, for example 'agent'"
@@ -147,11 +152,24 @@ SETTINGS: Final[dict[str, Setting]] = {
     "MANIFEST_MAX_AGE": Setting(
         "site", 60, "Seconds for which public documents may be cached.", _whole(0, 86_400)
     ),
+    "PAGE_NEGOTIATION": Setting(
+        "site",
+        False,
+        "Whether a page itself answers with its manifest to who prefers JSON or TOON to HTML in Accept. Needs the "
+        "middleware agentweb.middleware.PageLinksMiddleware.",
+        _switch,
+    ),
     "MAX_BODY_BYTES": Setting(
         "limits", 1_048_576, "Largest request body that is read.", _whole(1_024, 104_857_600)
     ),
     "MAX_RESULT_BYTES": Setting(
         "limits", 4_194_304, "Largest result of an action, as JSON.", _whole(1_024, 104_857_600)
+    ),
+    "PAGE_STATE_BYTES": Setting(
+        "limits",
+        262_144,
+        "Largest state of a page, as JSON; a page whose state is larger has no session manifest.",
+        _whole(1_024, 104_857_600),
     ),
     "CALLER_RATE": Setting(
         "limits",
@@ -239,16 +257,28 @@ SETTINGS: Final[dict[str, Setting]] = {
 }
 
 
-def _values() -> Mapping[str, Any]:
-    values = getattr(settings, "AGENTWEB", {})
-    # The class first: an abstract one takes long to tell, and this is asked a dozen times in a call.
-    return values if type(values) is dict or isinstance(values, Mapping) else {}
+_kept: Mapping[str, Any] | None = None
+"""The dict as it was found: every call asks a dozen times, and Django's settings object takes its time."""
 
 
 def get(name: str) -> Any:
     """The site's value of a setting, else its default. An unknown name is a programming error (KeyError)."""
+    global _kept  # noqa: PLW0603
     default = SETTINGS[name].default
-    return _values().get(name, default)
+    values = _kept
+    if values is None:
+        found = getattr(settings, "AGENTWEB", {})
+        values = _kept = found if isinstance(found, Mapping) else {}
+    return values.get(name, default)
+
+
+def _forget(*, setting: str, **_: Any) -> None:
+    global _kept  # noqa: PLW0603
+    if setting == "AGENTWEB":
+        _kept = None
+
+
+setting_changed.connect(_forget)
 
 
 def problems() -> list[tuple[str, str, str | None]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
@@ -68,7 +69,7 @@ def published(value: Any, call: str) -> Any:
 
     Raises ResultError or, for what JSON cannot hold, ValueError.
     """
-    converted = _plain(value)
+    converted = plain(value)
     strict_json.check_value(converted)
     checked, removed = redact(converted)
     if removed:
@@ -77,25 +78,29 @@ def published(value: Any, call: str) -> Any:
     return checked
 
 
-def _plain(value: Any) -> Any:
-    if type(value) in _AS_THEY_ARE:
-        return value
+def plain(value: Any, other: Callable[[Any], Any] | None = None) -> Any:
+    """The value with dates, UUIDs, enums, dataclasses, tuples and lazy texts converted.
+
+    ``other`` converts one step of what is left, and may raise as this does. Raises ResultError.
+    """
     if value is None or (isinstance(value, (bool, int, float, Decimal)) and not isinstance(value, Enum)):
         return value
     if isinstance(value, Enum):
-        return _plain(value.value)
+        return plain(value.value, other)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, dict):
-        return {_name(name): _plain(member) for name, member in value.items()}
+        return {_name(name): plain(member, other) for name, member in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item, other) for item in value]
     if isinstance(value, (datetime, date, time)):
         return value.isoformat().removesuffix("+00:00") + "Z" if _is_utc(value) else value.isoformat()
     if isinstance(value, (UUID, Promise)):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+        return {item.name: plain(getattr(value, item.name), other) for item in dataclasses.fields(value)}
+    if other is not None:
+        return plain(other(value), other)
     raise ResultError(f"a {type(value).__module__}.{type(value).__qualname__} cannot be sent")
 
 

@@ -100,6 +100,7 @@ class Code(StrEnum):
     CONFLICT = "conflict"
     # the site's side
     HANDLER_ERROR = "handler_error"
+    STATE_ERROR = "state_error"
     INTERNAL = "internal"
     UNAVAILABLE = "unavailable"
     TIMEOUT = "timeout"
@@ -171,6 +172,7 @@ STATUS: Final[dict[str, int]] = {
     Code.IDEMPOTENCY_IN_PROGRESS: 409,
     Code.CONFLICT: 409,
     Code.HANDLER_ERROR: 500,
+    Code.STATE_ERROR: 500,
     Code.INTERNAL: 500,
     Code.UNAVAILABLE: 503,
     Code.TIMEOUT: 504,
