@@ -50,7 +50,7 @@ def identify(
     token = _bearer_token(request)
     counting = (
         failures.counted(address, has_grant=token is not None or "agent-grant" in sent)
-        if is_one_client(request)
+        if (limit_anonymous or token is not None or signatures.is_tried(sent)) and is_one_client(request)
         else nullcontext()
     )
     if token is not None:

@@ -13,7 +13,6 @@ from typing import Final
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
 from agentweb import conf
@@ -100,7 +99,7 @@ def answer_document(request: HttpRequest, document: Document, *, is_public: bool
     if is_public:
         response["Cache-Control"] = f"public, max-age={conf.get('MANIFEST_MAX_AGE')}"
     # Whoever says who they are may get another document under the same URL.
-    patch_vary_headers(response, ["Agent-Grant", "Agent-Key", "Authorization"])
+    response["Vary"] = "Agent-Grant, Agent-Key, Authorization"
     return response
 
 

@@ -27,13 +27,15 @@ from rest_framework.views import APIView
 from agentweb.access import callers
 from agentweb.access.limits import Allowance
 from agentweb.http import authentication, bodies, headers, queries
-from agentweb.http.addresses import address_of
 from agentweb.http.errors import as_agent_error, error_response, last_resort
 from agentweb.http.target import origin_of, site_of, target_of
 from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import Code, RequestError
 
 logger = logging.getLogger("agentweb.http")
+
+_NOBODY_YET = callers.anonymous("")
+"""Who calls, before anybody has looked: a guard that is asked so early sees AnonymousUser."""
 
 
 class AgentView(APIView):
@@ -68,7 +70,7 @@ class AgentView(APIView):
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.http_request = request
         self.request_id = random_id("rq_")
-        self.caller = callers.anonymous(address_of(request))
+        self.caller = _NOBODY_YET
         self.allowances: list[Allowance] = []
         self._body: bytes | None = None
         self._body_length = 0

@@ -23,6 +23,8 @@ def main() -> None:
     from agentweb.testing import mandate  # noqa: PLC0415
     from agentweb.wire.signing import SigningKey  # noqa: PLC0415
 
+    call_command("migrate", verbosity=0)
+    # Apart: tables without migrations are made first, and PostgreSQL wants the users' table before.
     call_command("migrate", run_syncdb=True, verbosity=0)
     site_keys.ensure_active_key()
     user = User.objects.create_user("buyer")
