@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -17,13 +16,12 @@ from agentweb.http.documents import Place
 from agentweb.http.headers import answer_document, is_preflight
 from agentweb.http.mount import mount_prefix
 from agentweb.http.views import AgentView, json_response, method_not_allowed
-from agentweb.http.visibility import is_visible, visible_actions
+from agentweb.http.visibility import action_not_found, is_visible, visible_actions
 from agentweb.invoke.calls import Call
 from agentweb.invoke.door import REPLAYED_HEADER, invoke
-from agentweb.wire.errors import AgentError, Code, RequestError
+from agentweb.wire.errors import AgentError, RequestError
 
 PROTOCOL = "agent-actions"
-_LONGEST_GUESS = 100
 
 
 class ManifestView(AgentView):
@@ -101,12 +99,9 @@ class ActionView(AgentView):
 
     def action_not_found(self) -> RequestError:
         """404 with the names, of actions that the caller may see, that look like the one called."""
-        asked = self.http_request.path_info.rstrip("/").rpartition("/")[2][:_LONGEST_GUESS]
-        names = [action.name for action in visible_actions(self.caller)]
-        closest = get_close_matches(asked.lower(), names, n=3)
-        advice = f"Did you mean {' or '.join(closest)}? " if closest else ""
-        return RequestError(
-            Code.ACTION_NOT_FOUND,
-            f"No action answers at this address. {advice}The manifest lists all actions with their paths.",
-            closest=closest,
+        return action_not_found(
+            self.http_request.path_info.rstrip("/").rpartition("/")[2],
+            visible_actions(self.caller),
+            missing="No action answers at this address.",
+            listed="The manifest lists all actions with their paths.",
         )

@@ -134,6 +134,11 @@ Form = Whole | Alone | Fields
 """
 
 
+def absent(shown: Json) -> Problem:
+    """The problem of a call without input."""
+    return make_problem((), "required", f"'input' is required; add it{_as_in(shown)}.")
+
+
 def _only_text(value: Json, shown: Json) -> str:
     if isinstance(value, str):
         return value

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
-from agentweb.aip.inputs import Alone, Fields, Form, Whole
+from agentweb.aip.inputs import Alone, Fields, Form, Whole, absent
 from agentweb.aip.texts import flattened, text_schema
 from agentweb.catalog.actions import Action
 from agentweb.catalog.schema_shapes import Schema, is_scalar, types_of
@@ -47,6 +47,12 @@ class Projection:
         Raises InputError with every problem; pointers are into ``value``.
         """
         return self.reading.read(value)
+
+    def read_nothing(self) -> Json:
+        """The input of a call that sends none, which stands for an object without members. Raises InputError."""
+        if isinstance(self.example, dict):
+            return self.reading.read({})
+        raise InputError([absent(self.example)])
 
     def located(self, error: AgentError) -> AgentError:
         """The error of a call, with ``field`` and pointers as they are in AIP's input; itself when they are."""

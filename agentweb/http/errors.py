@@ -7,7 +7,9 @@ under the same id, with its traceback, also under DEBUG.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any, Final
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
@@ -50,9 +52,17 @@ def as_agent_error(error: Exception, request_id: str) -> AgentError:
     return _internal()
 
 
-def error_response(error: AgentError, request: HttpRequest, request_id: str) -> HttpResponse:
-    """The answer of AGENT_ACTIONS section 7; as RFC 9457 problem details where the caller asks for them."""
-    body: dict[str, Any] = {"error": error.as_dict(request_id)}
+def error_response(
+    error: AgentError,
+    request: HttpRequest,
+    request_id: str,
+    beside: Mapping[str, Any] = MappingProxyType({}),
+) -> HttpResponse:
+    """The answer of AGENT_ACTIONS section 7; as RFC 9457 problem details where the caller asks for them.
+
+    ``beside`` are members that a protocol wants before ``error``.
+    """
+    body: dict[str, Any] = {**beside, "error": error.as_dict(request_id)}
     media_type = JSON
     if _wants_problem_details(request.META.get("HTTP_ACCEPT", "")):
         media_type = PROBLEM_JSON
@@ -65,7 +75,7 @@ def error_response(error: AgentError, request: HttpRequest, request_id: str) -> 
         logger.exception("%s: the members of the error %s are not JSON", request_id, error.code)
         if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
             raise
-        return error_response(_internal(), request, request_id)
+        return error_response(_internal(), request, request_id, beside)
     response = HttpResponse(content, status=error.status, content_type=media_type)
     for name, value in error.headers.items():
         response[name] = value
@@ -75,9 +85,10 @@ def error_response(error: AgentError, request: HttpRequest, request_id: str) -> 
     return response
 
 
-def last_resort(request_id: str) -> HttpResponse:
+def last_resort(request_id: str, beside: Mapping[str, Any] = MappingProxyType({})) -> HttpResponse:
     """The answer when answering itself failed."""
-    return HttpResponse(dumps({"error": _internal().as_dict(request_id)}), status=500, content_type=JSON)
+    body = {**beside, "error": _internal().as_dict(request_id)}
+    return HttpResponse(dumps(body), status=500, content_type=JSON)
 
 
 def _internal() -> ServerError:

@@ -15,7 +15,8 @@ It is DRF's lifecycle with every policy set here, so a site's REST_FRAMEWORK set
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from django.db import connections, transaction
@@ -58,6 +59,9 @@ class AgentView(APIView):
 
     limits_anonymous: ClassVar[bool] = True
     """Whether an unsigned request counts against its address. Public documents say False."""
+
+    beside_error: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Members that stand beside ``error``, where a protocol has such."""
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
@@ -126,10 +130,10 @@ class AgentView(APIView):
         """Any exception as JSON. DEBUG does not matter: a traceback is for the log."""
         try:
             error = as_agent_error(exc, self.request_id)
-            return error_response(error, self.http_request, self.request_id)
+            return error_response(error, self.http_request, self.request_id, self.beside_error)
         except Exception:
             logger.exception("%s: the error could not be answered", self.request_id)
-            return last_resort(self.request_id)
+            return last_resort(self.request_id, self.beside_error)
 
     def finalize_response(  # type: ignore[override]
         self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any

@@ -44,9 +44,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A handler's answer. ``body`` is the JSON of ``value`` as it is sent, equal to the byte when replayed."""
+    """A handler's answer. ``body`` is its JSON as it is sent, equal to the byte when replayed.
+
+    ``receipts`` are those of a call that has just run; of one that was answered before they are found by
+    ``replay_of``, the request id of the run that this is the answer of.
+    """
 
     body: bytes
     status: int = 200
-    replayed: bool = False
     receipts: tuple[dict[str, Any], ...] = field(default=())
+    replay_of: str | None = None
+
+    @property
+    def replayed(self) -> bool:
+        return self.replay_of is not None

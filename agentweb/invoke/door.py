@@ -275,7 +275,7 @@ def _ceiling(action: Action, value: Json) -> charges.Ceiling | None:
 
 def _replay(stored: idempotency.Stored) -> Outcome:
     if stored.status < 400:
-        return Outcome(body=stored.body.encode(), status=stored.status, replayed=True)
+        return Outcome(body=stored.body.encode(), status=stored.status, replay_of=stored.request_id)
     answer: dict[str, Any] = json.loads(stored.body, parse_float=Decimal)
     kept = answer["error"]
     error = AgentError(

@@ -160,6 +160,12 @@ def find(caller: Caller, receipt_id: str, *, site: str) -> Json:
     return found
 
 
+def of_request(request_id: str) -> tuple[dict[str, Any], ...]:
+    """The receipts of one call, in their order; for a caller who is known to have made it."""
+    found = Receipt.objects.filter(request_id=request_id, kind=Receipt.Kind.CHARGE).order_by("seq")
+    return tuple(json.loads(document) for document in found.values_list("document", flat=True))
+
+
 def _reader(caller: Caller) -> str:
     return caller.agent_key or caller.subject
 
