@@ -217,6 +217,19 @@ SETTINGS: Final[dict[str, Setting]] = {
         "Grants that one person, or one holder of a site's grant, brings for the first time: (a second, burst).",
         _rate,
     ),
+    "STREAMS_PER_CALLER": Setting(
+        "limits", 20, "Streams that one person or agent may have open in one process.", _whole(1, 10_000)
+    ),
+    "STREAMS_PER_PROCESS": Setting(
+        "limits", 2_000, "Streams that may be open in one process under ASGI.", _whole(1, 100_000)
+    ),
+    "STREAM_THREADS": Setting(
+        "limits",
+        2,
+        "Threads of one process under WSGI that may wait in streams and for pages: half of the server's threads. "
+        "With 0, streams are answered at once and asked for again every second.",
+        _whole(0, 1_000),
+    ),
     "TRUSTED_PROXIES": Setting(
         "limits",
         (),
@@ -248,6 +261,12 @@ SETTINGS: Final[dict[str, Setting]] = {
         10,
         "How long a person may take to decide about a call, and how long an approval is then good for.",
         _whole(1, 1_440),
+    ),
+    "BRIDGE_SECONDS": Setting(
+        "invocation",
+        15,
+        "How long a browser action waits for the page in the person's browser to answer.",
+        _whole(1, 120),
     ),
     "AUDIT_DAYS": Setting("invocation", 90, "How long audit rows are kept.", _whole(1, 3_650)),
     "SENSITIVE_NAMES": Setting(

@@ -15,17 +15,20 @@ from agentweb.access.models import (
     Session,
     SiteKey,
 )
+from agentweb.aip.models import BrowserCall, OpenPage
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.models import Receipt, ReceiptHead, ReceiptParty
 
 __all__ = [
     "Approval",
     "AuditEntry",
+    "BrowserCall",
     "Bucket",
     "Grant",
     "IdempotencyRecord",
     "Mandate",
     "Nonce",
+    "OpenPage",
     "Pairing",
     "PrincipalKey",
     "Receipt",

@@ -11,6 +11,7 @@ A page may be declared before its actions, so these are looked up when the catal
 from __future__ import annotations
 
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ if TYPE_CHECKING:  # actions know nothing of pages, and pages only what the regi
     from agentweb.catalog.actions import Action
 
 __all__ = ["BrowserAction", "Page", "page", "page_at"]
+
+logger = logging.getLogger("agentweb.catalog")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,6 +57,16 @@ class Page:
     def parameters(self) -> tuple[str, ...]:
         """Names of the parameters of the path, in order."""
         return page_paths.parameters_of(self.path)
+
+    def is_visible_to(self, user: Any, kwargs: Mapping[str, Any]) -> bool:
+        """Whether this user may know of the page, with these parameters; a ``permission`` that fails hides it."""
+        if self.permission is None:
+            return True
+        try:
+            return bool(self.permission(user, **kwargs))
+        except Exception:
+            logger.exception("permission() of the page %s failed; the page is hidden", self.path)
+            return False
 
     def resolve(self, actions: Mapping[str, Action]) -> tuple[Page | None, list[Fault]]:
         """The page with all of its actions, or None when an error forbids to publish it; and every fault."""

@@ -16,6 +16,8 @@ from agentweb.wire.clock import now_datetime
 
 OK: Final = "ok"
 REPLAYED: Final = "replayed"
+WAITING: Final = "waiting"
+"""The action was begun and its answer is waited for; so it stays when the process dies meanwhile."""
 
 
 @dataclass(slots=True)
@@ -34,6 +36,13 @@ class Audit:
         if self.is_kept:
             # Also for a refusal, outside any transaction: the log is not thinned out by a busy database.
             write_patiently(partial(rows.insert, [self._entry(status=status, outcome=outcome)]))
+
+    def settle(self, *, status: int, outcome: str) -> None:
+        """Let the row of a call that was ``WAITING`` tell its end."""
+        if self.is_kept:
+            AuditEntry.objects.filter(
+                request_id=self.call.request_id, action=self.call.action.name, outcome=WAITING
+            ).update(status=status, outcome=outcome, duration_us=self._elapsed())
 
     def _elapsed(self) -> int:
         return int((time.perf_counter() - self._started) * 1_000_000)

@@ -8,6 +8,9 @@ What commits together: the handler's own writes, its charges and receipts, the k
 key, and the audit row. A refusal of the handler (a 4xx AgentError, or what ``refusals`` knows) takes back what the
 handler did and is kept as the answer; a crash takes back everything and frees the key. Both leave an approval as
 it was: it is used up only together with what it allowed.
+
+A handler whose answer comes from elsewhere returns a ``Later``. Then its own writes, the use of grant and approval and
+the audit row commit first, and the answer is waited for without a transaction and kept in a second one.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from agentweb.access.database import begun, is_passing, patiently, write_patient
 from agentweb.catalog.actions import Action, Effect
 from agentweb.invoke import audit, consent, handlers, idempotency, results, transactions
 from agentweb.invoke.calls import Call, Outcome
+from agentweb.invoke.later import Later
 from agentweb.ledger import charges, receipts
 from agentweb.signals import action_invoked, receipt_issued
 from agentweb.wire import canonical, strict_json
@@ -142,7 +146,10 @@ def _nearest_doubles(value: Json) -> Json:
 def _read(call: Call, entry: audit.Audit, value: Json) -> Outcome:
     """A read opens no transaction: on SQLite a read that later writes inside one fails at once."""
     try:
-        body = results.encode(handlers.run(call, value, till=None), call.label, call.action.output)
+        result = handlers.run(call, value, till=None)
+        if isinstance(result, Later):
+            result = handlers.wait(call, result)
+        body = results.encode(result, call.label, call.action.output)
     except handlers.Refusal as refusal:
         entry.close(status=refusal.error.status, outcome=refusal.error.code)
         raise refusal.error from None
@@ -173,6 +180,8 @@ def _act(call: Call, entry: audit.Audit, value: Json, *, lease: idempotency.Leas
             raise failure from error
     if done.refusal is not None:
         raise done.refusal
+    if done.later is not None:
+        return _await(call, entry, lease, done.later)
     return Outcome(body=done.body, receipts=done.receipts)
 
 
@@ -183,6 +192,7 @@ class _Done:
     refusal: AgentError | None = None
     body: bytes = b""
     receipts: Receipts = ()
+    later: Later | None = None
     is_committed: bool = False
 
 
@@ -210,7 +220,10 @@ def _transaction(
                     result = handlers.run(
                         call, value, till=till, consent=asking.use if asking.is_needed else None
                     )
-                done.body = results.encode(result, call.label, call.action.output)
+                if isinstance(result, Later):
+                    done.later = _without_money(call, result)
+                else:
+                    done.body = results.encode(result, call.label, call.action.output)
                 _check_whole(call, till)
         except handlers.Refusal as refusal:
             done.refusal = refusal.error
@@ -223,6 +236,11 @@ def _transaction(
             if till is not None and signing_key is not None and till.charges:
                 occasion = receipts.Occasion(call.site, call.action.name, call.request_id, call.caller)
                 done.receipts = tuple(receipts.append(till.charges, occasion, signing_key))
+        if done.later is not None:
+            if lease is not None:
+                idempotency.hold(lease, done.later.seconds)
+            entry.close(status=202, outcome=audit.WAITING)
+            return
         status = done.refusal.status if done.refusal is not None else 200
         if lease is not None:
             if done.refusal is None:
@@ -243,6 +261,65 @@ def _check_whole(call: Call, till: charges.Till | None) -> None:
         )
     if till is not None:
         till.close()
+
+
+def _without_money(call: Call, later: Later) -> Later:
+    if call.action.effect is Effect.SPEND:
+        raise RuntimeError(
+            f"{call.action.name} spends, so its answer and its receipt commit together, not later."
+        )
+    return later
+
+
+def _await(call: Call, entry: audit.Audit, lease: idempotency.Lease | None, later: Later) -> Outcome:
+    """The answer that comes later, kept in a transaction of its own. None is open while it is waited for."""
+    error: AgentError | None = None
+    body = b""
+    try:
+        body = results.encode(handlers.wait(call, later), call.label, call.action.output)
+    except handlers.Refusal as refusal:
+        error = refusal.error
+    except Exception as crash:
+        error = _unsure(call, crash)
+    try:
+        patiently(partial(_keep, call, entry, lease, body, error))
+    except (DatabaseError, InterfaceError):
+        # What was done is done, and so is answered; the lease ends by itself.
+        logger.warning("Could not keep the answer of %s", call.label, exc_info=True)
+    if error is not None:
+        raise error
+    return Outcome(body=body)
+
+
+def _keep(
+    call: Call,
+    entry: audit.Audit,
+    lease: idempotency.Lease | None,
+    body: bytes,
+    error: AgentError | None,
+) -> None:
+    status = 200 if error is None else error.status
+    with begun():
+        if lease is not None:
+            if error is None:
+                idempotency.finish(lease, status=status, body=body.decode())
+            elif error.retry_after is None:
+                idempotency.finish(lease, status=status, body=_error_text(error, call))
+            else:
+                idempotency.free(lease)
+        entry.settle(status=status, outcome=audit.OK if error is None else error.code)
+
+
+def _unsure(call: Call, error: Exception) -> AgentError:
+    """What the caller learns when an answer that was waited for did not come as it should."""
+    if isinstance(error, AgentError):
+        return error
+    logger.error("%s failed after its transaction had committed", call.label, exc_info=error)
+    return ServerError(
+        Code.HANDLER_ERROR,
+        "The action was begun, and its answer cannot be told: it may have been done. Report the request id to the "
+        "site, and look at the state before you call again.",
+    )
 
 
 def _committed(call: Call, done: _Done) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -12,6 +13,7 @@ from agentweb.catalog.actions import Effect
 from agentweb.invoke import refusals, results
 from agentweb.invoke.calls import Call
 from agentweb.invoke.context import Context
+from agentweb.invoke.later import Later
 from agentweb.ledger.charges import Till
 from agentweb.wire.errors import AgentError
 from agentweb.wire.strict_json import Json
@@ -46,13 +48,28 @@ def run(call: Call, value: Json, *, till: Till | None, consent: Callable[[], Non
     handler: Callable[[Any, Any], Any] = action.handler
     if iscoroutinefunction(handler):
         handler = async_to_sync(handler)
-    try:
+    with _heard(call):
         # A type of the site's own may refuse values too, while it is made.
         inp = action.to_python(action.input.prepare(value), context)
         if consent is not None:
             consent()
         result = handler(inp, context)
-        return result if action.represent is None else action.represent(result, context)
+        if action.represent is None or isinstance(result, Later):
+            return result
+        return action.represent(result, context)
+
+
+def wait(call: Call, later: Later) -> Any:
+    """What comes in the end; raises as ``run`` does."""
+    with _heard(call):
+        return later.wait()
+
+
+@contextmanager
+def _heard(call: Call) -> Iterator[None]:
+    """Tell a refusal from a crash, for what the site's own code raises in the block."""
+    try:
+        yield
     except Exception as error:
         refusal = refusals.refusal_of(error)
         if refusal is None or refusal.status >= 500:
@@ -61,7 +78,7 @@ def run(call: Call, value: Json, *, till: Till | None, consent: Callable[[], Non
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise Aborted(f"{action.name} ended by {type(error).__name__}") from error
+        raise Aborted(f"{call.action.name} ended by {type(error).__name__}") from error
 
 
 def _fit_to_send(error: AgentError, call: str) -> AgentError:

@@ -25,6 +25,7 @@ from agentweb.wire.errors import Code, ConflictError
 _KEY: Final = re.compile(r"[\x21-\x7e]{16,255}")
 _ROUNDS: Final = 5
 _POLL_SECONDS: Final = 1
+_SPARE_SECONDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,13 @@ def enter(lease: Lease) -> None:
     lease_until = now_datetime() + timedelta(seconds=conf.get("IDEMPOTENCY_LEASE_SECONDS"))
     if not rows.update(IdempotencyRecord, {"lease_until": lease_until}, _held(lease)):
         raise _in_progress()
+
+
+def hold(lease: Lease, seconds: float) -> None:
+    """Keep others out for at least so long, while an answer is waited for."""
+    least: int = conf.get("IDEMPOTENCY_LEASE_SECONDS")
+    lease_until = now_datetime() + timedelta(seconds=max(least, seconds + _SPARE_SECONDS))
+    rows.update(IdempotencyRecord, {"lease_until": lease_until}, _held(lease))
 
 
 def finish(lease: Lease, *, status: int, body: str) -> None:

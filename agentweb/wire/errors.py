@@ -98,6 +98,8 @@ class Code(StrEnum):
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
     IDEMPOTENCY_IN_PROGRESS = "idempotency_in_progress"
     CONFLICT = "conflict"
+    BROWSER_DISCONNECTED = "browser_disconnected"
+    BROWSER_FAILED = "browser_failed"
     # the site's side
     HANDLER_ERROR = "handler_error"
     STATE_ERROR = "state_error"
@@ -171,6 +173,8 @@ STATUS: Final[dict[str, int]] = {
     Code.IDEMPOTENCY_KEY_REUSED: 422,
     Code.IDEMPOTENCY_IN_PROGRESS: 409,
     Code.CONFLICT: 409,
+    Code.BROWSER_DISCONNECTED: 409,
+    Code.BROWSER_FAILED: 409,
     Code.HANDLER_ERROR: 500,
     Code.STATE_ERROR: 500,
     Code.INTERNAL: 500,

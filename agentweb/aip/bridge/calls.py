@@ -1,0 +1,207 @@
+"""A browser action that an agent asks for, on its way to the page and back.
+
+``ask`` runs in the call's transaction and writes the row; the answer is waited for after the commit, without one
+(``invoke.later``). Whoever changes the row's state first decides: a call that is given up before a stream has taken
+it is never delivered, and what had been delivered by then may have been done.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from datetime import timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+
+from django.db import DatabaseError, InterfaceError, connection, transaction
+
+from agentweb import conf
+from agentweb.access.database import is_passing
+from agentweb.aip.models import BrowserCall, OpenPage
+from agentweb.http.waiting import threads
+from agentweb.invoke.context import Context
+from agentweb.invoke.later import Later
+from agentweb.wire.clock import now_datetime
+from agentweb.wire.encoding import random_id
+from agentweb.wire.errors import AgentError, Code, ConflictError, RequestError, ServerError
+from agentweb.wire.strict_json import Json, dumps
+
+MAX_OPEN: Final = 8
+"""Calls that one page may have before it at once."""
+
+MAX_TABS: Final = 20
+RETRY_SECONDS: Final = 5
+
+_State: Final = BrowserCall.State
+_OPEN: Final = (_State.WAITING, _State.SENT)
+_POLL_SECONDS: Final = 0.2
+_OWN_CODES: Final = frozenset(code.value for code in Code)
+
+_hurry: Final[list[Callable[[], None]]] = []
+_waiters: Final[dict[str, threading.Event]] = {}
+
+
+def ask(path: str, action: str, value: Json, ctx: Context) -> Later:
+    """Ask the page at ``path`` that the caller's person has open; in the tab they used last of those that can.
+
+    Raises browser_disconnected when none is open or can, rate_limited when it has not answered enough others.
+    """
+    page = _page(path, action, ctx.caller.user_id)
+    seconds: int = conf.get("BRIDGE_SECONDS")
+    is_threaded = ctx.request is not None and not hasattr(ctx.request, "scope")
+    if is_threaded:
+        threads.check_call()
+    call = BrowserCall(
+        id=random_id("bc_"),
+        page_id=page,
+        action=action,
+        input=dumps(value).decode(),
+        deadline=now_datetime() + timedelta(seconds=seconds),
+    )
+    call.save(force_insert=True)
+    for hurry in _hurry:
+        transaction.on_commit(hurry, robust=True)
+    return Later(partial(_answer, call.id, seconds, is_threaded=is_threaded), seconds)
+
+
+def on_ask(hurry: Callable[[], None]) -> None:
+    """Call this when something was asked in this process, so that its streams need not wait for their turn."""
+    _hurry.append(hurry)
+
+
+def answer(page: str, call: str, *, text: str, is_refused: bool) -> bool:
+    """Keep the page's answer; False when nobody waits for it any more. The caller has made sure whose page it is."""
+    done = BrowserCall.objects.filter(pk=call, page_id=page, state=_State.SENT).update(
+        state=_State.DONE, answer=text, is_refused=is_refused
+    )
+    waiter = _waiters.get(call)
+    if waiter is not None:
+        waiter.set()
+    return bool(done)
+
+
+def _page(path: str, action: str, user_id: Any) -> str:
+    at = now_datetime()
+    rows: Any = ()
+    if user_id is not None:
+        rows = (
+            OpenPage.objects.filter(user_id=user_id, page=path, connected_until__gt=at)
+            .order_by("-active_at")
+            .values_list("pk", "offers")[:MAX_TABS]
+        )
+    page = next((ident for ident, offers in rows if action in json.loads(offers)), None)
+    if page is None:
+        raise _disconnected(
+            f"The person does not have {path} open in a browser, or it cannot do {action} at the moment. Ask them "
+            "to open it, then call again.",
+            retry_after=RETRY_SECONDS,
+        )
+    if BrowserCall.objects.filter(page_id=page, state__in=_OPEN, deadline__gt=at).count() >= MAX_OPEN:
+        raise RequestError(
+            Code.RATE_LIMITED,
+            "The page has not answered the calls before this one; wait for them.",
+            retry_after=1,
+        )
+    return str(page)
+
+
+# -- waiting
+
+
+def _answer(call: str, seconds: int, *, is_threaded: bool) -> Any:
+    """The page's result. Raises its refusal, browser_disconnected or timeout."""
+    ends_at = time.monotonic() + seconds
+    woken = _waiters[call] = threading.Event()
+    try:
+        with threads.call() if is_threaded else nullcontext():
+            while True:
+                found = _look(call)
+                if found is not None:
+                    state, is_refused, text, until = found
+                    if state == _State.DONE:
+                        return _read(call, text, is_refused=is_refused)
+                    if until <= now_datetime():
+                        return _give_up(call, _closed)
+                if time.monotonic() >= ends_at:
+                    return _give_up(call, partial(_late, seconds))
+                woken.wait(_POLL_SECONDS)
+                woken.clear()
+    finally:
+        _waiters.pop(call, None)
+
+
+def _look(call: str) -> tuple[Any, ...] | None:
+    """(state, is refused, answer, until when its page is connected); None while the database does not answer."""
+    try:
+        row = (
+            BrowserCall.objects.filter(pk=call)
+            .values_list("state", "is_refused", "answer", "page__connected_until")
+            .first()
+        )
+        if connection.settings_dict.get("OPTIONS", {}).get("pool") and not connection.in_atomic_block:
+            connection.close()  # others need it while we wait
+    except (DatabaseError, InterfaceError) as error:
+        if not is_passing(error):
+            raise
+        return None
+    if row is None:
+        # Deleted with its page's person: nobody will answer.
+        raise _closed(was_sent=True)
+    return row
+
+
+def _read(call: str, text: str, *, is_refused: bool) -> Any:
+    BrowserCall.objects.filter(pk=call).delete()
+    value = json.loads(text, parse_float=Decimal)
+    if not is_refused:
+        return value
+    code, message = value["code"], value["message"]
+    if code in _OWN_CODES:
+        # What the site itself says by such a code, a page in a browser cannot say.
+        code = Code.BROWSER_FAILED
+    raise ConflictError(code, message, status=409)
+
+
+def _give_up(call: str, error: Callable[..., AgentError]) -> Any:
+    """Raise the error, unless the answer has come after all; it knows whether the page had been sent the call."""
+    if BrowserCall.objects.filter(pk=call, state=_State.WAITING).delete()[0]:
+        raise error(was_sent=False)
+    if BrowserCall.objects.filter(pk=call, state=_State.SENT).update(state=_State.OVER, input="", answer=""):
+        raise error(was_sent=True)
+    found = _look(call)
+    if found is None or found[0] != _State.DONE:
+        raise error(was_sent=True)
+    return _read(call, found[2], is_refused=found[1])
+
+
+_UNSURE: Final = (
+    "Whether it was done, the site cannot tell: look at the state of the page before you call again, with a new "
+    "Idempotency-Key."
+)
+
+
+def _closed(*, was_sent: bool) -> AgentError:
+    if was_sent:
+        return _disconnected(f"The page was closed before it answered. {_UNSURE}", retry_after=None)
+    return _disconnected(
+        "The page was closed before it got the call, and nothing was done. Ask the person to open it, then call again.",
+        retry_after=RETRY_SECONDS,
+    )
+
+
+def _late(seconds: int, *, was_sent: bool) -> AgentError:
+    if was_sent:
+        return ServerError(Code.TIMEOUT, f"The page has not answered within {seconds} seconds. {_UNSURE}")
+    return ServerError(
+        Code.TIMEOUT,
+        f"The page has not taken the call within {seconds} seconds, and nothing was done. Call again.",
+        retry_after=1,
+    )
+
+
+def _disconnected(message: str, *, retry_after: int | None) -> ConflictError:
+    return ConflictError(Code.BROWSER_DISCONNECTED, message, retry_after=retry_after)

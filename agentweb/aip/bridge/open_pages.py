@@ -1,0 +1,154 @@
+"""Pages that are open in somebody's browser: they come, say what they show and do, and go.
+
+Everything here is one person's: each function takes the person and the mark of their login, and sees nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from agentweb import conf
+from agentweb.aip.models import OpenPage
+from agentweb.catalog.pages import Page
+from agentweb.invoke.redaction import redact
+from agentweb.wire.clock import now_datetime
+from agentweb.wire.encoding import random_id
+from agentweb.wire.errors import Code, InputError, RequestError
+from agentweb.wire.schema.problems import make_problem
+from agentweb.wire.strict_json import Json, dumps
+
+STREAMED: Final = timedelta(seconds=45)
+"""How long a page counts as connected after its stream was last seen: three heartbeats."""
+GRACE: Final = timedelta(seconds=5)
+"""How long a page may be without a stream, while it comes again."""
+ARRIVING: Final = timedelta(seconds=10)
+MAX_OPEN: Final = 20
+"""Pages that one person may have open; the ones longest unused close first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A person, and the mark of the login by which they sit there."""
+
+    user_id: Any
+    login: str
+
+
+@dataclass(slots=True)
+class News:
+    """What a page has to say; None for what has not changed."""
+
+    state: dict[str, Json] | None = None
+    offers: Sequence[str] | None = None
+    is_active: bool = False
+
+
+def arrive(owner: Owner, path: str, page: Page, news: News) -> str:
+    """A page was opened at ``path``; its id. Raises as ``tell``."""
+    at = now_datetime()
+    columns = {"state": "{}", "offers": "[]", **_columns(page, news), "active_at": at}
+    row = OpenPage(
+        id=random_id("op_"),
+        user_id=owner.user_id,
+        login=owner.login,
+        page=path,
+        connected_until=at + ARRIVING,
+        **columns,
+    )
+    row.save(force_insert=True)
+    _close_the_oldest(owner)
+    return row.id
+
+
+def page_of(owner: Owner, ident: str) -> str:
+    """The path of an open page. Raises not_found."""
+    path: str | None = _own(owner, ident).values_list("page", flat=True).first()
+    if path is None:
+        raise gone()
+    return path
+
+
+def tell(owner: Owner, ident: str, page: Page, news: News) -> None:
+    """Take what the page says. Raises not_found, and invalid_input for offers that the site has not declared."""
+    columns = _columns(page, news)
+    if columns and not _own(owner, ident).update(**columns):
+        raise gone()
+
+
+def leave(owner: Owner, ident: str) -> None:
+    """The page was closed: nothing of it is shown or called any more."""
+    _close(_own(owner, ident))
+
+
+def log_out(login: str) -> None:
+    """Every page of a login is closed with it."""
+    _close(OpenPage.objects.filter(login=login))
+
+
+def stay(idents: Iterable[str], seconds: timedelta) -> None:
+    """These have a stream, or had one until now."""
+    OpenPage.objects.filter(pk__in=idents).exclude(login="").update(connected_until=now_datetime() + seconds)
+
+
+def gone() -> RequestError:
+    return RequestError(Code.NOT_FOUND, "This page is not open any more; say page again, and get a new tab.")
+
+
+def _own(owner: Owner, ident: str) -> Any:
+    return OpenPage.objects.filter(pk=ident, user_id=owner.user_id, login=owner.login)
+
+
+def _close(rows: Any) -> None:
+    # Not deleted at once: who waits for an answer from it is to learn what became of it.
+    rows.update(login="", state="{}", offers="[]", connected_until=now_datetime())
+
+
+def _close_the_oldest(owner: Owner) -> None:
+    mine = OpenPage.objects.filter(user_id=owner.user_id, connected_until__gt=now_datetime())
+    surplus = list(mine.order_by("-active_at").values_list("pk", flat=True)[MAX_OPEN : MAX_OPEN * 2])
+    if surplus:
+        _close(OpenPage.objects.filter(pk__in=surplus))
+
+
+def _columns(page: Page, news: News) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    if news.state is not None:
+        columns["state"] = _state_text(news.state)
+    if news.offers is not None:
+        columns["offers"] = _offers_text(page, news.offers)
+    if news.is_active:
+        columns["active_at"] = now_datetime()
+    return columns
+
+
+def _state_text(state: dict[str, Json]) -> str:
+    text = dumps(redact(state)[0])
+    largest: int = conf.get("PAGE_STATE_BYTES")
+    if len(text) > largest:
+        raise RequestError(
+            Code.PAYLOAD_TOO_LARGE,
+            f"Publish a state of at most {largest} bytes.",
+            field="state",
+            limit=largest,
+        )
+    return text.decode()
+
+
+def _offers_text(page: Page, offers: Sequence[str]) -> str:
+    declared = sorted(each.name for each in page.browser_actions)
+    problems = [
+        make_problem(
+            ("offers", number),
+            "enum",
+            f"{page.path} has no browser action of this name; the site declares them with page(browser_actions=…).",
+            allowed=declared,
+        )
+        for number, name in enumerate(offers)
+        if name not in declared
+    ]
+    if problems:
+        raise InputError(problems)
+    return dumps([*sorted(set(offers))]).decode()
