@@ -16,16 +16,21 @@ if TYPE_CHECKING:
 def find(user_id: Any) -> AbstractBaseUser | None:
     """The user with this primary key as the default manager finds them, active or not; None for none."""
     manager = get_user_model()._default_manager
-    if not _is_plain(manager):
+    if not are_plain(manager.db):
         found: AbstractBaseUser | None = manager.filter(pk=user_id).first()
         return found
     rows: list[AbstractBaseUser] = by_keys(manager.model, [user_id], alias=manager.db)
     return rows[0] if rows else None
 
 
-def _is_plain(manager: Any) -> bool:
-    """Whether what the manager finds depends on nothing but the table, so that its statement may be kept.
+def are_plain(alias: str) -> bool:
+    """Whether ``find`` depends on nothing but the users' table, in this database, so that its statement may be kept.
 
-    One of the site's own may look at the current tenant, or at the time.
+    A manager of the site's own may look at the current tenant, or at the time.
     """
-    return type(manager).get_queryset is Manager.get_queryset and manager._queryset_class is QuerySet
+    manager: Any = get_user_model()._default_manager
+    return (
+        type(manager).get_queryset is Manager.get_queryset
+        and manager._queryset_class is QuerySet
+        and manager.db == alias
+    )

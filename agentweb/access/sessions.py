@@ -28,6 +28,7 @@ from agentweb.access.callers import SESSION, Caller
 from agentweb.access.database import first_write
 from agentweb.access.issuing import problem
 from agentweb.access.models import Revocation, Session
+from agentweb.access.reading import Maker
 from agentweb.access.rows import database, refusing_when_the_store_fails
 from agentweb.access.standing import TOUCH_EVERY
 from agentweb.wire.clock import from_unix, now, now_datetime
@@ -140,7 +141,7 @@ def check_client_name(name: str) -> list[dict[str, Any]]:
 
 
 def authenticate(token: str, site: str, address: str) -> Caller:
-    """The caller who shows this token. Two queries for a session of a person, one else, and one for its limit.
+    """The caller who shows this token. One query, and one for its limit.
 
     Raises 401 ``session_invalid``, ``session_expired`` or ``session_revoked``; ``grant_wrong_site`` after the site
     changed its name; ``rate_limited`` and, when the database fails, ``unavailable``.
@@ -191,7 +192,7 @@ def log_out(login: str) -> int:
 
 def _established(token: str, site: str, address: str) -> tuple[Caller, AbstractBaseUser | None, bool]:
     digest = tokens.digest_of(token)
-    row = _fetch(digest) if tokens.is_well_formed(token) else None
+    row, person = _fetch(digest) if tokens.is_well_formed(token) else (None, None)
     if row is None:
         tokens.refuse_waiting(digest)
         raise _ended(Code.SESSION_INVALID, "This site has no session with this token; ask for a new one.")
@@ -210,12 +211,11 @@ def _established(token: str, site: str, address: str) -> tuple[Caller, AbstractB
         ) from error
     user_id = None if user_id is None else get_user_model()._meta.pk.to_python(user_id)
     caller = Caller(kind=SESSION, subject=chain[-1].subject, chain=chain, user_id=user_id, address=address)
-    user = None if user_id is None else _person(user_id, auth_hash)
+    user = None if user_id is None else _checked(person or persons.find(user_id), auth_hash)
     return caller, user, bool(is_seen_lately)
 
 
-def _person(user_id: Any, auth_hash: str) -> AbstractBaseUser:
-    user = persons.find(user_id)
+def _checked(user: AbstractBaseUser | None, auth_hash: str) -> AbstractBaseUser:
     if user is None or not getattr(user, "is_active", True):
         raise _ended(
             Code.SESSION_REVOKED,
@@ -270,13 +270,19 @@ def _touch(caller: Caller) -> None:
 _DIGEST_SLOT: Final = "?digest"
 _NOW_SLOT: Final = datetime(2001, 1, 1, tzinfo=UTC)
 _LATELY_SLOT: Final = datetime(2001, 1, 2, tzinfo=UTC)
+_COLUMNS: Final = 6
+"""How many columns ``_statement`` selects before those of the person."""
 
 
-def _fetch(digest: str) -> tuple[Any, ...] | None:
-    """(user id as text, auth hash, chain as text, is revoked, is over, was seen lately), in one query."""
-    connection = connections[database()]
+def _fetch(digest: str) -> tuple[tuple[Any, ...] | None, AbstractBaseUser | None]:
+    """(user id as text, auth hash, chain as text, is revoked, is over, was seen lately) and the person, in one query.
+
+    The person is None where there is none, and where the site's own manager has to find them.
+    """
+    alias = database()
+    connection = connections[alias]
     prepared = connection.ops.adapt_datetimefield_value
-    sql, params = _statement(database())
+    sql, params, maker = _statement(alias, persons.are_plain(alias))
     at = now_datetime()
     given = {
         _DIGEST_SLOT: digest,
@@ -285,13 +291,17 @@ def _fetch(digest: str) -> tuple[Any, ...] | None:
     }
     with connection.cursor() as cursor:
         cursor.execute(sql, [given.get(param, param) for param in params])
-        row: tuple[Any, ...] | None = cursor.fetchone()
-    return row
+        row = cursor.fetchone()
+    if row is None:
+        return None, None
+    found, columns = row[:_COLUMNS], row[_COLUMNS:]
+    return found, None if found[0] is None or maker is None else maker.make(columns)
 
 
 # Composed once: that costs many times what running it does (see ``standing``).
 @cache
-def _statement(alias: str) -> tuple[str, tuple[Any, ...]]:
+def _statement(alias: str, with_person: bool) -> tuple[str, tuple[Any, ...], Maker[AbstractBaseUser] | None]:
+    user_model = get_user_model()
     counts_no_longer = Revocation.objects.filter(
         Q(ident=OuterRef("grant_id")) | Q(ident=OuterRef("grant__issuer")), by=""
     )
@@ -302,9 +312,11 @@ def _statement(alias: str) -> tuple[str, tuple[Any, ...]]:
         _flag(Q(revoked_at__isnull=False) | Q(grant__revoked_at__isnull=False) | Q(Exists(counts_no_longer))),
         _flag(Q(expires_at__lte=_NOW_SLOT)),
         _flag(Q(last_seen_at__gt=_LATELY_SLOT)),
+        *[f"user__{field.attname}" for field in user_model._meta.concrete_fields if with_person],
     )
-    sql, params = rows.query.get_compiler(using=alias).as_sql()
-    return sql, tuple(params)
+    compiler = rows.query.get_compiler(using=alias)
+    sql, params = compiler.as_sql()
+    return sql, tuple(params), Maker(user_model, compiler, alias) if with_person else None
 
 
 def _flag(condition: Q) -> Case:

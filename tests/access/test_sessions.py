@@ -200,7 +200,7 @@ def test_a_call_costs_two_queries_and_its_limit(ann: User) -> None:
     with CaptureQueriesContext(connection) as captured:
         caller = show(token)
         assert caller.user.is_active
-    assert len(captured) == 3
+    assert len(captured) == 2
     _, token = begin(None)
     show(token)
     with CaptureQueriesContext(connection) as captured:
