@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from agentweb.access.callers import Caller
+from agentweb.aip.bridge.finding import browser_action
 from agentweb.aip.projection import Projection, project
 from agentweb.catalog.actions import Action
 from agentweb.catalog.registry import registry
 from agentweb.http.visibility import action_not_found, is_visible, visible_actions
 
 
-def find(action_id: str, caller: Caller) -> tuple[Action, Projection]:
-    """The action and its form on AIP. Raises ``action_not_found``, the same for what is hidden and what is nothing."""
+def find(action_id: str, caller: Caller, page: str | None = None) -> tuple[Action, Projection]:
+    """The action and its form on AIP. Raises ``action_not_found``, the same for what is hidden and what is nothing.
+
+    ``page`` says where a browser action is to run; without it, it runs on the page that the person has open.
+    """
     action = registry.get(action_id)
+    if action is None:
+        action = browser_action(action_id, caller, page)
     if action is not None and is_visible(action, caller):
         projection = project(action)
         if isinstance(projection, Projection):

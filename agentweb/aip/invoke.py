@@ -51,7 +51,7 @@ class InvokeView(AgentView):
 
     def post(self, request: Request, **captured: Any) -> HttpResponse:
         sent = read(loads(self.body(), max_bytes=bodies.limit()))
-        action, projection = find(sent.action_id, self.caller)
+        action, projection = find(sent.action_id, self.caller, sent.page)
         try:
             outcome = invoke(
                 Call(

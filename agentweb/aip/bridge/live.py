@@ -39,3 +39,12 @@ def live(user_id: Any, path: str) -> Live:
         return NOT_OPEN
     state, offers = row
     return Live(True, json.loads(state, parse_float=Decimal), frozenset(json.loads(offers)))
+
+
+def paths_offering(action: str, user_id: Any) -> list[str]:
+    """Paths of the pages in this person's browser that can do this browser action now; the one used last first."""
+    if user_id is None:
+        return []
+    rows = OpenPage.objects.filter(user_id=user_id, connected_until__gt=now_datetime())
+    listed = rows.order_by("-active_at").values_list("page", "offers")
+    return [path for path, offers in listed if action in json.loads(offers)]
