@@ -25,11 +25,10 @@ _LOG_LINES: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A shop that is open: its origin, who may log in to its admin, and its SQLite file if it has one."""
+    """A shop that is open: its origin, the passwords of its people by name, and its SQLite file if it has one."""
 
     origin: str
-    user: str
-    password: str
+    passwords: dict[str, str]
     database: Path | None
 
 
@@ -68,12 +67,12 @@ def serve(
 ) -> None:
     """Keep the shop open until interrupted. ``opened`` is called once it answers."""
     with _failures_told(None), _stage(narrator, database, fresh) as environment, ExitStack() as held:
-        user, password = staging.renew_staff()
+        passwords = {name: staging.renew_password(name) for name in (staging.STAFF, *staging.CUSTOMERS)}
         site = held.enter_context(running(environment, port=port))
         file = environment.get("AGENTWEB_DEMO_DATABASE")
         if file is not None:
             held.enter_context(noted(Path(file), site.origin))
-        opened(Opened(site.origin, user, password, None if file is None else Path(file)))
+        opened(Opened(site.origin, passwords, None if file is None else Path(file)))
         while site.is_running:
             time.sleep(0.2)
         raise FailedError("The site stopped by itself; what it said stands above.")
@@ -95,6 +94,7 @@ def _stage(narrator: Narrator, database: Path | None, fresh: bool) -> Iterator[d
             staging.create_site_key()
         with narrator.working("Filling the shelves") as progress:
             count = staging.fill(lambda done, total: progress(f"{done} of {total}"))
+            staging.bring_life()
         narrator.says("", f"{count} products are for sale.")
         environment = {"AGENTWEB_DEMO_SECRET_KEY": settings.SECRET_KEY, "AGENTWEB_DEMO_DEBUG": "0"}
         if path is not None:

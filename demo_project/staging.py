@@ -15,9 +15,10 @@ from django.db import connection
 
 from agentweb.access import site_keys
 from demo_project.origin import lock_of
-from demo_project.shop import loading
+from demo_project.shop import loading, samples
 
 STAFF: Final = "staff"
+CUSTOMERS: Final = ("ada", "grace")
 _LOCK_SECONDS: Final = 0.5
 """Longer than a command that only looks whether a demo runs; see ``origin``."""
 _SIDE_FILES: Final = ("", "-wal", "-shm", "-journal")
@@ -98,13 +99,23 @@ def create_site_key() -> None:
     site_keys.ensure_active_key()
 
 
-def renew_staff() -> tuple[str, str]:
-    """(user name, new random password) of the person who runs the shop."""
+def bring_life() -> None:
+    """Customers, their reviews, and requests for the staff, unless the shop has had some."""
+    samples.load(*map(person, CUSTOMERS), staff())
+
+
+def renew_password(name: str) -> str:
+    """A new random password for the staff or a customer of the demo."""
     password = secrets.token_urlsafe(12)
-    staff = person(STAFF, is_staff=True, is_superuser=True)
-    staff.set_password(password)
-    staff.save()
-    return STAFF, password
+    user = staff() if name == STAFF else person(name)
+    user.set_password(password)
+    user.save()
+    return password
+
+
+def staff() -> Any:
+    """The person who runs the shop."""
+    return person(STAFF, is_staff=True, is_superuser=True)
 
 
 def person(name: str, **columns: Any) -> Any:

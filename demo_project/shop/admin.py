@@ -8,7 +8,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from demo_project.shop.models import Category, ContactMessage, Order, OrderLine, Product, Review
+from demo_project.shop.models import Category, ContactMessage, Order, OrderLine, Product, Review, StaffRequest
+from demo_project.shop.orders import ship
 
 admin.site.site_header = "The Corner Shop"
 admin.site.site_title = "The Corner Shop"
@@ -71,9 +72,16 @@ class OrderAdmin(ReadOnly):
 
     @admin.action(description="Mark as shipped", permissions=["change"])
     def mark_shipped(self, request: HttpRequest, orders: QuerySet[Order]) -> None:
-        # Conditional: an order that its agent cancels at this moment is not shipped.
-        shipped = orders.filter(state=Order.State.PLACED).update(state=Order.State.SHIPPED)
-        self.message_user(request, f"{shipped} marked as shipped.")
+        self.message_user(request, f"{ship(orders)} marked as shipped.")
+
+
+@admin.register(StaffRequest)
+class StaffRequestAdmin(ReadOnly):
+    """For reading: decisions are made on the control panel."""
+
+    list_display = ("ident", "kind", "amount_text", "status", "asked_at", "decided_by")
+    list_filter = ("status", "kind")
+    list_select_related = ("order", "decided_by")
 
 
 @admin.register(ContactMessage)

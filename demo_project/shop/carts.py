@@ -1,4 +1,4 @@
-"""Carts: one open cart for each agent, person and currency.
+"""Carts: one open cart for each desk (an agent's, or a person's own), person and currency.
 
 Every change first updates the cart's row and so holds it until the transaction ends: a line cannot slip into a
 cart that is being ordered, and two changes of one line happen one after the other.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from django.db.models import Sum
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from agentweb import AgentError
@@ -48,9 +50,23 @@ def open_carts(owner: Owner) -> list[Cart]:
     return list(carts.order_by("currency").prefetch_related("lines__product"))
 
 
+def held(owner: Owner, slug: str) -> int:
+    """How many of a product are in the owner's open cart."""
+    lines = CartLine.objects.filter(
+        product=slug, cart__in=owner.papers(Cart.objects.filter(state=Cart.State.OPEN))
+    )
+    return lines.values_list("quantity", flat=True).first() or 0
+
+
+def count(owner: Owner) -> int:
+    """How many things are in the owner's open carts."""
+    lines = CartLine.objects.filter(cart__in=owner.papers(Cart.objects.filter(state=Cart.State.OPEN)))
+    return lines.aggregate(count=Coalesce(Sum("quantity"), 0))["count"]
+
+
 def describe(cart: Cart) -> CartContent:
     """The cart as agents read it. ``total`` is what an order would cost at this moment."""
-    lines = sorted(cart.lines.select_related("product"), key=lambda line: line.product.name)
+    lines = lines_of(cart)
     total = sum(line.quantity * line.product.price for line in lines)
     return {
         "cart_id": cart.pk,
@@ -68,6 +84,13 @@ def describe(cart: Cart) -> CartContent:
     }
 
 
+def lines_of(cart: Cart) -> list[CartLine]:
+    """The lines by name, each with its product; no query when ``open_carts`` has read them."""
+    prefetched = "lines" in getattr(cart, "_prefetched_objects_cache", {})
+    lines = cart.lines.all() if prefetched else cart.lines.select_related("product")
+    return sorted(lines, key=lambda line: line.product.name)
+
+
 def _hold_open_cart(owner: Owner, currency: str) -> Cart:
     """The open cart, made if need be; nobody else can change or order it before this transaction ends."""
     mine = owner.papers(Cart.objects.filter(currency=currency, state=Cart.State.OPEN))
@@ -75,7 +98,7 @@ def _hold_open_cart(owner: Owner, currency: str) -> Cart:
         if mine.update(changed_at=timezone.now()):
             return mine.get()
         # None, or it was ordered while we waited for it. If another call makes one first, that one is taken.
-        fresh = Cart(currency=currency, changed_at=timezone.now(), **owner.columns())
+        fresh = Cart(currency=currency, changed_at=timezone.now(), **owner.paper_columns())
         Cart.objects.bulk_create([fresh], ignore_conflicts=True)
     raise AgentError("conflict", "The cart is being changed by other calls; repeat this one.", retry_after=1)
 

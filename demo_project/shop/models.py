@@ -133,7 +133,7 @@ class CartLine(models.Model):
 
 
 class Order(Owned):
-    """A paid order. ``receipt`` is the id of the signed receipt of its payment."""
+    """A paid order. ``receipt`` is the id of the signed receipt of an agent's payment, or of the slip of a person's."""
 
     class State(models.TextChoices):
         PLACED = "placed"
@@ -163,6 +163,11 @@ class Order(Owned):
     def total_text(self) -> str:
         return price_text(self.total, self.currency)
 
+    @property
+    def is_open(self) -> bool:
+        """It has not left the shop, and can be cancelled."""
+        return self.state == self.State.PLACED
+
 
 class OrderLine(models.Model):
     """What was bought, at the price of that moment."""
@@ -181,6 +186,56 @@ class OrderLine(models.Model):
 
     def __str__(self) -> str:
         return f"{self.quantity} x {self.name}"
+
+    @property
+    def together_text(self) -> str:
+        return price_text(self.quantity * self.price, self.order.currency)
+
+
+class StaffRequest(models.Model):
+    """Something about an order that a member of the staff decides, on the control panel; ``staff_requests.py``."""
+
+    class Kind(models.TextChoices):
+        REFUND = "refund", "Refund"
+        LARGE_PURCHASE = "large_purchase", "Large purchase"
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        APPROVED = "approved"
+        DECLINED = "declined"
+        WITHDRAWN = "withdrawn"
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="requests")
+    kind = models.CharField(max_length=14, choices=Kind.choices)
+    amount = models.PositiveBigIntegerField(help_text="Minor units of the order's currency.")
+    status = models.CharField(max_length=9, choices=Status.choices, default=Status.PENDING)
+    asked_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        permissions: ClassVar = [("decide_request", "Can approve and decline requests")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["order", "kind"], name="shop_request_once"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["id"], condition=Q(status="pending"), name="shop_request_pending"),
+        ]
+
+    def __str__(self) -> str:
+        return self.ident
+
+    @property
+    def ident(self) -> str:
+        """How people and agents call it: ``req-3``."""
+        return f"req-{self.pk}"
+
+    @property
+    def amount_text(self) -> str:
+        return price_text(self.amount, self.order.currency)
 
 
 class DeliveryAddress(Owned):

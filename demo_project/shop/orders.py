@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from agentweb import AgentError
 from agentweb.wire.money import format_amount
-from demo_project.shop import stock
-from demo_project.shop.models import Cart, DeliveryAddress, Order, OrderLine
+from demo_project.shop import staff_requests, stock
+from demo_project.shop.models import Cart, DeliveryAddress, Order, OrderLine, StaffRequest
 from demo_project.shop.ownership import Owner
 from demo_project.shop.pricing import amount
 from demo_project.shop.shapes import Address, OrderContent
@@ -24,7 +24,7 @@ Charge = Callable[..., dict[str, Any]]
 def place(owner: Owner, cart_id: str, ceiling: Decimal, currency: str, charge: Charge) -> Order:
     """Order a cart and pay for it: cart closed, stock taken, money charged and order written, or nothing at all.
 
-    Call it in a transaction. ``ceiling`` is the most the agent agreed to pay; ``charge(amount, currency, item=…)``
+    Call it in a transaction. ``ceiling`` is the most that the buyer agreed to pay; ``charge(amount, currency, item=…)``
     takes the money and answers the receipt. Raises cart_not_found, cart_already_ordered, cart_empty,
     wrong_currency, out_of_stock, cost_mismatch, and whatever ``charge`` refuses.
     """
@@ -63,18 +63,22 @@ def place(owner: Owner, cart_id: str, ceiling: Decimal, currency: str, charge: C
         OrderLine(order=order, product=product, name=product.name, price=product.price, quantity=wanted[slug])
         for slug, product in sorted(products.items())
     )
+    staff_requests.ask_if_large(order)
     return order
 
 
 def cancel(owner: Owner, order_id: str) -> Order:
-    """Cancel an order that has not left the shop and put its products back; again is the same as once.
+    """Cancel an order that has not left the shop, put its products back, and ask the staff to pay the money back;
+    again is the same as once.
 
-    Raises order_not_found and order_shipped. Staff pay the money back.
+    Call it in a transaction. Raises order_not_found and order_shipped.
     """
     mine = owner.orders(Order.objects.filter(pk=order_id))
-    if mine.filter(state=Order.State.PLACED).update(state=Order.State.CANCELLED):
-        stock.put_back(dict(OrderLine.objects.filter(order=order_id).values_list("product", "quantity")))
+    is_cancelled_now = mine.filter(state=Order.State.PLACED).update(state=Order.State.CANCELLED)
     order = find(owner, order_id)
+    if is_cancelled_now:
+        stock.put_back({line.product_id: line.quantity for line in order.lines.all()})
+        staff_requests.ask_refund(order)
     if order.state == Order.State.SHIPPED:
         raise AgentError(
             "order_shipped",
@@ -154,9 +158,17 @@ def _close(owner: Owner, cart_id: str, currency: str) -> Cart:
     )
 
 
+def ship(orders: QuerySet[Order]) -> int:
+    """Send these orders off, except those that are not open or wait for the staff's word; how many were sent."""
+    # Conditional: an order that is cancelled at this moment is not shipped.
+    waiting = StaffRequest.objects.filter(status=StaffRequest.Status.PENDING).values("order")
+    ready = orders.filter(state=Order.State.PLACED).exclude(pk__in=waiting)
+    return ready.update(state=Order.State.SHIPPED)
+
+
 def deliver_to(owner: Owner, address: Address) -> DeliveryAddress:
-    """From now on this agent's orders for this person go there."""
-    row, _ = DeliveryAddress.objects.update_or_create(**owner.columns(), defaults=asdict(address))
+    """From now on the orders from this desk go there."""
+    row, _ = DeliveryAddress.objects.update_or_create(**owner.paper_columns(), defaults=asdict(address))
     return row
 
 

@@ -108,6 +108,13 @@ class Delivery:
     address: Address
 
 
+@dataclass(frozen=True, slots=True)
+class RequestChoice:
+    request_id: Annotated[
+        str, {"minLength": 1, "description": "The request ID itself; do not wrap it in an object"}
+    ]
+
+
 # What actions answer
 
 
@@ -168,3 +175,13 @@ class Sent(TypedDict):
 
 class DeliverySet(TypedDict):
     delivery: str
+
+
+class RequestContent(TypedDict):
+    id: str
+    amount: int
+    status: Literal["pending", "approved", "declined", "withdrawn"]
+    currency: Currency
+    kind: Literal["refund", "large_purchase"]
+    order: str
+    customer: str | None

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from demo_project.staging import CUSTOMERS, STAFF
+
 if TYPE_CHECKING:
     from demo_project.performance import Opened
 
@@ -69,11 +71,14 @@ class Command(BaseCommand):
     def _opened(self, shop: Opened) -> None:
         # Two lines that programs read, then those for people.
         self.stdout.write(f"ready {shop.origin}")
-        self.stdout.write(f"staff: {shop.user} {shop.password}")
+        self.stdout.write(f"staff: {STAFF} {shop.passwords[STAFF]}")
         self.stdout.write(f"front page: {shop.origin}/")
         self.stdout.write(f"admin, for the staff login: {shop.origin}/admin/")
         self.stdout.write(f"manifest: {shop.origin}/.well-known/agent-actions.json")
         self.stdout.write(f"let an agent in: {_issue_grant(shop)}")
+        self.stdout.write(f"control panel, for the staff login: {shop.origin}/control-panel")
+        for name in CUSTOMERS:
+            self.stdout.write(f"customer: {name} {shop.passwords[name]}")
         self.stdout.flush()
 
 
