@@ -42,6 +42,9 @@ def problem_of(path: object) -> str | None:
     names = parameters_of(path)
     if len(set(names)) != len(names):
         return "has a parameter twice"
+    taken = sorted({"self", "request"}.intersection(names))
+    if taken:
+        return f"has a parameter {taken[0]}, a name that views have for something else"
     if manifest_stem(path) in RESERVED:
         return "is that of the site map for agents"
     return None
@@ -71,6 +74,16 @@ def shape_of(path: str) -> str:
 def named_shape_of(path: str) -> str:
     """What the path of a page and the one that an action names have in common: the names without the converters."""
     return _PARAMETER.sub(lambda found: f"<{found['name']}>", canonical(path))
+
+
+def as_template(path: str) -> str:
+    """``/orders/<int:pk>`` as ``/orders/{pk}``."""
+    return _PARAMETER.sub(lambda found: f"{{{found['name']}}}", path)
+
+
+def filled(path: str, value: str) -> str:
+    """The path with ``value`` for each of its parameters."""
+    return _PARAMETER.sub(lambda _found: value, path)
 
 
 def order_of(path: str) -> list[tuple[bool, str]]:

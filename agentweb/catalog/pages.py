@@ -28,9 +28,10 @@ from agentweb.catalog.registry import registry
 if TYPE_CHECKING:  # actions know nothing of pages, and pages only what the registry hands them
     from agentweb.catalog.actions import Action
 
+logger = logging.getLogger("agentweb.catalog")
+
 __all__ = ["BrowserAction", "Page", "page", "page_at"]
 
-logger = logging.getLogger("agentweb.catalog")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,14 +60,23 @@ class Page:
         return page_paths.parameters_of(self.path)
 
     def is_visible_to(self, user: Any, kwargs: Mapping[str, Any]) -> bool:
-        """Whether this user may know of the page, with these parameters; a ``permission`` that fails hides it."""
+        """Whether this user may know of the page, with the parameters ``kwargs`` of its path.
+
+        A permission that fails hides the page and is logged.
+        """
         if self.permission is None:
             return True
         try:
-            return bool(self.permission(user, **kwargs))
+            answer: Any = self.permission(user, **kwargs)
         except Exception:
             logger.exception("permission() of the page %s failed; the page is hidden", self.path)
             return False
+        if inspect.isawaitable(answer):
+            if inspect.iscoroutine(answer):
+                answer.close()
+            logger.error("permission() of the page %s is async; the page is hidden", self.path)
+            return False
+        return bool(answer)
 
     def resolve(self, actions: Mapping[str, Action]) -> tuple[Page | None, list[Fault]]:
         """The page with all of its actions, or None when an error forbids to publish it; and every fault."""

@@ -44,6 +44,31 @@ def is_sites_own(path: str, *, is_prefix: bool) -> bool:
         _without_us.reset(token)
 
 
+def has_own_url(path: str, *, beside: str) -> bool:
+    """Whether the site itself answers at ``path`` by a URL that is made for it, given as below our include.
+
+    A pattern that takes every path is not, and neither is the one that answers at ``beside`` too.
+    """
+    if _without_us.get():
+        return True
+    token = _without_us.set(True)
+    try:
+        root = get_resolver(get_urlconf())
+        above = f"/{mounted_at()}".rstrip("/")
+        found = _match(root, f"{above}/{path}")
+        if found is None:
+            return False
+        others = (f"{above}/{beside}", f"{above}/{beside.rstrip('/')}/", above + NO_SUCH_PATH)
+        return all(found != _match(root, other) for other in others)
+    finally:
+        _without_us.reset(token)
+
+
+def is_asked_without_us() -> bool:
+    """Whether the URLconf is asked what it would do without us: then a resolver of ours finds nothing."""
+    return _without_us.get()
+
+
 def _match(root: URLResolver, path: str) -> tuple[Any, str] | None:
     """The view and the pattern that answer."""
     try:

@@ -1,0 +1,155 @@
+"""System checks of AIP: has every page a manifest at its own address, and does the page itself exist?
+
+========== =============================================================================================
+E070       another view of the site answers at the address of a page's manifest, or is kept from answering by it
+E071       the path of a page has a converter that nothing registered
+W070       no view of the site answers at the path of a page
+W071       an action names a page that is not declared
+========== =============================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning
+from django.urls import get_resolver
+
+from agentweb.aip.addresses import FORMS, SITE_MAP, manifest_path
+from agentweb.catalog import page_paths
+from agentweb.catalog.pages import Page
+from agentweb.catalog.registry import registry
+from agentweb.http.mount import mount_prefix
+from agentweb.http.site_urls import NO_SUCH_PATH
+from agentweb.http.urlconf import is_ours, name_of, views_at
+
+_SAMPLES: Final = ("0", "x", "00000000-0000-4000-8000-000000000000")
+"""Values for the parameters of a path: what Django's own converters take."""
+
+
+def check_manifest_addresses(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """E070, also for the site map."""
+    if not _is_included():
+        return []
+    prefix = mount_prefix()
+    catch_alls = {*views_at(NO_SUCH_PATH), *views_at(prefix + NO_SUCH_PATH)}
+    found: list[CheckMessage] = []
+    for page in registry.pages():
+        for form in FORMS:
+            for sample in _samples(page):
+                path = manifest_path(sample, form, prefix)
+                # What answers at the page too is no URL that was made for the manifest's address.
+                beside = {*catch_alls, *_site_views(prefix + sample)}
+                other = _other_view(path, beside)
+                if other is not None:
+                    found.append(_taken(other, path, f"the manifest of the page {page.path}", page.where))
+                    break
+    if registry.pages():
+        for form in FORMS:
+            other = _other_view(prefix + form.site_map, catch_alls)
+            if other is not None:
+                found.append(_taken(other, prefix + form.site_map, "the site map for agents", None))
+    return found
+
+
+def check_converters(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """E071: a site registers its own in the URLconf, which is loaded by now."""
+    if not _is_included():
+        return []
+    return [
+        Error(
+            f"The path {page.path} has a converter that is not registered, so its manifest does not answer.",
+            hint="Correct its name, or call register_converter() in the URLconf.",
+            obj=page.where,
+            id="agentweb.E071",
+        )
+        for page in registry.pages()
+        if page_paths.pattern_of(page.path) is None
+    ]
+
+
+def check_pages_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W070."""
+    if not _is_included():
+        return []
+    prefix = mount_prefix()
+    return [
+        Warning(
+            f"No view of the site answers at {prefix}{page.path}, the path of a page.",
+            hint="Write the path that urls.py has, below where agentweb.urls is included; agents open the page at it.",
+            obj=page.where,
+            id="agentweb.W070",
+        )
+        for page in registry.pages()
+        if page_paths.pattern_of(page.path) is not None
+        and not any(any(_site_views(prefix + sample)) for sample in _samples(page))
+    ]
+
+
+def check_named_pages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W071, for a site that has pages at all."""
+    pages = registry.pages()
+    shapes = {page_paths.named_shape_of(page.path) for page in pages}
+    return [
+        Warning(
+            f"The action {action.name!r} is offered on {path}, and no such page is declared.",
+            hint=f"Declare it with page({path!r}, title=…), or correct pages= of the action.",
+            obj=action.where,
+            id="agentweb.W071",
+        )
+        for action in registry.actions()
+        for path in action.pages
+        if pages and page_paths.named_shape_of(path) not in shapes
+    ]
+
+
+def _is_included() -> bool:
+    """Whether our URLs answer at all; W040 speaks where they do not."""
+    if not getattr(settings, "ROOT_URLCONF", None):
+        return False
+    _ = get_resolver().url_patterns  # loaded now, with the converters that it registers
+    return is_ours(next(views_at(f"{mount_prefix()}{SITE_MAP}.toon"), None))
+
+
+def _samples(page: Page) -> list[str]:
+    """Paths that a URL of the page may have, with and without a slash at the end."""
+    if page_paths.pattern_of(page.path) is None:
+        return []
+    return [
+        page_paths.filled(page.path, sample) for sample in (_SAMPLES if page.parameters else _SAMPLES[:1])
+    ]
+
+
+def _site_views(path: str) -> Iterator[Any]:
+    """The site's own views at a path, in either slash form."""
+    for form in {path, f"{path.rstrip('/')}/"}:
+        yield from (view for view in views_at(form) if not is_ours(view))
+
+
+def _other_view(path: str, beside: set[Any]) -> str | None:
+    """The name of a view at ``path`` that is not ours: one made for it, or any that goes before ours."""
+    for position, view in enumerate(views_at(path)):
+        if not is_ours(view) and (view not in beside or position == 0):
+            return name_of(view)
+    return None
+
+
+def _taken(other: str, path: str, what: str, where: str | None) -> CheckMessage:
+    return Error(
+        f"{other} answers at {path} too, the address of {what}.",
+        hint="Give the view another address, or do not declare the page; one address has one owner. A pattern that "
+        "takes every path stands below agentweb.urls.",
+        obj=where,
+        id="agentweb.E070",
+    )
+
+
+CHECKS: Final[tuple[Callable[..., list[CheckMessage]], ...]] = (
+    check_manifest_addresses,
+    check_converters,
+    check_pages_exist,
+    check_named_pages,
+)
+"""What ``agentweb.checks`` runs for this room."""
