@@ -120,7 +120,7 @@ class Fields:
             name: text_of(member) for name, member in value.items() if not isinstance(member, (list, dict))
         }
         yield plain
-        # An open text has no way to say null; an optional one is left out.
+        # An open text cannot say null; an optional one is left out.
         yield {name: text for name, text in plain.items() if value[name] is not None}
 
     def located(self, error: AgentError) -> AgentError:

@@ -20,9 +20,11 @@ from typing import Any, Final
 from agentweb.aip.inputs import Alone, Fields, Form, Whole, absent
 from agentweb.aip.texts import flattened, text_schema
 from agentweb.catalog.actions import Action
+from agentweb.catalog.browser_actions import BrowserAction
 from agentweb.catalog.schema_shapes import Schema, is_scalar, types_of
 from agentweb.wire.errors import AgentError, InputError
 from agentweb.wire.schema import NO_EXAMPLE, compile_schema
+from agentweb.wire.schema.equality import are_equal
 from agentweb.wire.strict_json import Json
 
 MAX_KEPT: Final = 4_096
@@ -67,7 +69,7 @@ class NotOffered:
 
 
 @lru_cache(maxsize=MAX_KEPT)
-def project(action: Action) -> Projection | NotOffered:
+def project(action: Action | BrowserAction) -> Projection | NotOffered:
     """The action on AIP, found out once for each."""
     schema = action.input_schema
     flat = flattened(schema, schema)
@@ -123,7 +125,8 @@ def _why_not(flat: dict[str, Any], schema: Schema) -> str | None:
     undeclared = [name for name in flat.get("required", ()) if name not in members]
     undeclared += [name for name in _members_of_branches(flat, schema) if name not in members]
     if undeclared:
-        return f"{_listed(undeclared)} stands in a part of the schema only, not in its properties"
+        verb = "stands" if len(set(undeclared)) == 1 else "stand"
+        return f"{_listed(undeclared)} {verb} in a part of the schema only, not in its properties"
     if flat.get("patternProperties") or any(
         isinstance(flat.get(word), Mapping) and flat[word] for word in _OPEN
     ):
@@ -147,16 +150,30 @@ def _listed(names: list[str]) -> str:
     return ", ".join(f"'{name}'" for name in dict.fromkeys(names))
 
 
-def _with_example(action: Action, stated: dict[str, Any], reading: Form) -> Projection | NotOffered:
+def _with_example(
+    action: Action | BrowserAction, stated: dict[str, Any], reading: Form
+) -> Projection | NotOffered:
     """The projection with the author's example in texts, or one that is made."""
-    written = [action.example] if action.has_example else []
-    candidates = [text for value in written for text in reading.written(value)]
-    for candidate in [*candidates, compile_schema(stated).example()]:
-        if candidate is NO_EXAMPLE:
-            continue
+    for candidate in _candidates(action, stated, reading):
         try:
             reading.read(candidate)
         except InputError:
             continue
         return Projection(stated, candidate, replace(reading, shown=candidate))
     return NotOffered("no example of its input can be made; give it one: example=…")
+
+
+def _candidates(action: Action | BrowserAction, stated: dict[str, Any], reading: Form) -> Iterator[Json]:
+    written = list(reading.written(action.example)) if action.has_example else []
+    yield from (each for each in written[:1] if _means(reading, each, action.example))
+    yield from written[1:]
+    made = compile_schema(stated).example()
+    if made is not NO_EXAMPLE:
+        yield made
+
+
+def _means(reading: Form, written: Json, value: Json) -> bool:
+    try:
+        return are_equal(reading.read(written), value)
+    except InputError:
+        return False
