@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from agentweb.http.documents import PublicDocument
     from agentweb.http.probes import Probe
 
-ROOMS: Final = ("agent_actions",)
+ROOMS: Final = ("aip", "agent_actions")
+"""Asked in this order for a URL: an address of a page is more exact than the path of an action, ``/orders/{id}``."""
 
 _Patterns = list[URLPattern | URLResolver]
 
