@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.contrib.auth.signals import user_logged_out
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import autodiscover_modules
 
@@ -22,6 +23,9 @@ class AgentwebConfig(AppConfig):
         System checks alone would not do: servers that import the WSGI application do not run them.
         """
         from agentweb import checks  # noqa: F401, PLC0415 - registers; models must be loaded first
+        from agentweb.people import logins  # noqa: PLC0415 - the same
+
+        user_logged_out.connect(logins.end_sessions, dispatch_uid="agentweb.people.logins")
 
         if settings := conf.dangers():
             lines = (f"({ident}) {message}\n    HINT: {hint}" for ident, message, hint in settings)

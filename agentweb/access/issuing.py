@@ -50,6 +50,11 @@ def check_request(
     return problems
 
 
+def check_mandate(mandate: Mandate) -> list[dict[str, Any]]:
+    """Problems of the limits of a mandate; fields begin with ``mandate.``."""
+    return _of_mandate(mandate)
+
+
 def _of_subject(subject: str) -> list[dict[str, Any]]:
     if isinstance(subject, str) and SESSION_SUBJECT.fullmatch(subject):
         return []

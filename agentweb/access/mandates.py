@@ -26,6 +26,11 @@ def ensure_rows(chain: Sequence[GrantDocument]) -> None:
     insert_if_absent([_row(grant) for grant in reversed(chain) if _is_limited(grant)])
 
 
+def spent_of(grants: Sequence[str]) -> dict[str, int]:
+    """What was spent under each of these grants that has a row, in minor units of its currency."""
+    return dict(Mandate.objects.filter(pk__in=grants).values_list("pk", "spent"))
+
+
 def _is_limited(grant: GrantDocument) -> bool:
     return grant.mandate is not None or grant.one_time
 

@@ -133,9 +133,15 @@ def find(code: str, *, by: AbstractBaseUser, address: str) -> Pairing | None:
     rate = conf.get("CODE_RATE")
     limits.take(f"code:user:{by.pk}", rate, limits.CODES)
     limits.take(f"code:{limits.address_key(address)}", rate, limits.CODES)
-    letters = _NOT_A_LETTER.sub("", code[:_LONGEST_TYPED].upper())
+    letters = _letters_of(code)
     waiting = Pairing.objects.filter(state=State.PENDING, expires_at__gt=now_datetime())
     return waiting.filter(code_digest=_digest_of_code(letters)).first()
+
+
+def spelt(code: str) -> str:
+    """A code as programs show it, whatever a person typed."""
+    letters = _letters_of(code)
+    return f"{letters[:4]}-{letters[4:]}"
 
 
 def approve(
@@ -202,7 +208,8 @@ def _decide(ident: str, state: State, *, by: AbstractBaseUser) -> bool:
 
 
 def _wider(wanted: Wanted, scopes: Sequence[str], mandate: Mandate | None) -> list[dict[str, Any]]:
-    asked = wanted.scopes
+    # What the actions of a page ask for is the catalog's, which this floor does not know.
+    asked = None if wanted.pages else wanted.scopes
     problems = [
         problem(f"scopes.{place}", "wider", f"{scope} was not asked for.")
         for place, scope in enumerate(scopes)
@@ -231,6 +238,10 @@ def _check_room(at: datetime) -> None:
             "Too many programs wait for a person at this site at the moment. Come again after retry_after seconds.",
             retry_after=60,
         )
+
+
+def _letters_of(code: str) -> str:
+    return _NOT_A_LETTER.sub("", code[:_LONGEST_TYPED].upper())
 
 
 def _digest_of_code(letters: str) -> str:

@@ -174,6 +174,12 @@ def revoke(ident: str, reason: str = "") -> bool:
     return revocations.in_turn(work)
 
 
+def revoke_by_token(token: str, reason: str = "") -> bool:
+    """``revoke`` the session that has this token."""
+    ident = Session.objects.filter(token_digest=tokens.digest_of(token)).values_list("pk", flat=True).first()
+    return ident is not None and revoke(ident, reason)
+
+
 def log_out(login: str) -> int:
     """End every session that was agreed to in this login of a browser; how many."""
 

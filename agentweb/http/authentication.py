@@ -47,7 +47,7 @@ def identify(
     sent = _headers(request, has_body=has_body)
     address = address_of(request)
     # Whoever shares an address with others must not be able to close it for them.
-    token = _bearer_token(request)
+    token = bearer_token(request)
     counting = (
         failures.counted(address, has_grant=token is not None or "agent-grant" in sent)
         if (limit_anonymous or token is not None or signatures.is_tried(sent)) and is_one_client(request)
@@ -91,7 +91,7 @@ def act_as(request: HttpRequest, caller: Caller) -> None:
     request.auser = auser  # type: ignore[assignment]
 
 
-def _bearer_token(request: HttpRequest) -> str | None:
+def bearer_token(request: HttpRequest) -> str | None:
     """The token of ``Authorization: Bearer …`` (RFC 6750 2.1), "" for none after the word; None for another scheme.
 
     Basic authentication may stand before a site that is not public yet; it says nothing about an agent.

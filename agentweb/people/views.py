@@ -45,6 +45,13 @@ class PersonView(View):
         return response
 
 
+def see_other(address: str) -> HttpResponse:
+    """Look there, with GET (RFC 9110 15.4.4)."""
+    response = HttpResponseRedirect(address)
+    response.status_code = 303
+    return response
+
+
 class ApprovalsView(PersonView):
     """What waits for this person."""
 
@@ -76,6 +83,4 @@ class ApprovalView(PersonView):
             decide(approval_id, by=self.person)
         except PermissionDenied:
             raise Http404 from None
-        response = HttpResponseRedirect(request.get_full_path())
-        response.status_code = 303  # RFC 9110 15.4.4: look there, with GET
-        return response
+        return see_other(request.get_full_path())

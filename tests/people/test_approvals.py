@@ -386,7 +386,7 @@ def test_the_list_shows_what_waits_in_few_queries(ann: User, ask: Ask) -> None:
     client.post(page(done), {"decision": "approve"})
     with CaptureQueriesContext(connection) as queries:
         links = [link["href"] for link in Document(client.get("/agent-access/approvals")).all("a")]
-    assert len(links) == 3
+    assert len([link for link in links if "/approvals/" in str(link)]) == 3
     assert not {page(hers), page(nobodys), page(done)} & set(links)
     assert len(queries) <= 5
     sam = browser(staff("decide_approval"))

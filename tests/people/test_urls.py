@@ -24,7 +24,8 @@ def test_the_first_part_is_a_setting() -> None:
     try:
         with override_settings(AGENTWEB={"PEOPLE_PREFIX": "me/my.agents"}):
             importlib.reload(urls)
-        listing, one = urls.urlpatterns
+        named = {each.name: each for each in urls.urlpatterns}
+        listing, one = named["approvals"], named["approval"]
         assert listing.resolve("me/my.agents/approvals") is not None
         assert one.resolve("me/my.agents/approvals/ap_" + "A" * 22) is not None
         assert listing.resolve("me/my-agents/approvals") is None

@@ -1,0 +1,230 @@
+"""Sessions over the wire: a program asks a person for one, looks at it, gives it up (AIP section 5).
+
+::
+
+    POST   /__aim/sessions           {"client_name", "scopes"?, "mandate"?, "pages"?} -> 201, a token that waits
+    GET    /__aim/sessions/current   what the token is good for; 401 session_pending until the person agreed
+    DELETE /__aim/sessions/current   gives it up, also while it waits; the second time as well as the first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from rest_framework.request import Request
+
+from agentweb import conf
+from agentweb.access import callers, mandates, pairing, sessions, tokens
+from agentweb.access.issuing import check_mandate
+from agentweb.access.pairing import Wanted
+from agentweb.aip.request_members import Members
+from agentweb.catalog.scopes_in_use import scopes_in_use
+from agentweb.http import authentication, bodies
+from agentweb.http.addresses import address_of
+from agentweb.http.views import AgentView, json_response
+from agentweb.wire.errors import AuthenticationError, Code, MoneyError
+from agentweb.wire.grant_shape import MAX_SCOPES
+from agentweb.wire.grants import GrantDocument, Mandate
+from agentweb.wire.json_writing import dumps
+from agentweb.wire.money import CURRENCIES, format_amount, parse_amount
+from agentweb.wire.scopes import check_pattern, covers
+from agentweb.wire.strict_json import Json, loads
+from agentweb.wire.visible import visible
+
+MAX_PAGES: Final = 20
+MAX_PATH: Final = 200
+
+_MEMBERS: Final = ("client_name", "scopes", "mandate", "pages")
+_OVER: Final = frozenset({Code.SESSION_EXPIRED, Code.SESSION_REVOKED, Code.SESSION_DENIED})
+
+
+class SessionsView(AgentView):
+    """``POST``: begin to wait for a person's word."""
+
+    def post(self, request: Request, **captured: Any) -> HttpResponse:
+        client_name, wanted = read(loads(self.body(), max_bytes=bodies.limit()))
+        started = pairing.start(client_name=client_name, wanted=wanted, address=address_of(self.http_request))
+        page = self.origin + reverse("agentweb:connect")
+        body: dict[str, Json] = {
+            "token": started.token,
+            "session_id": started.id,
+            "user_code": started.code,
+            "verification_url": page,
+            "verification_url_complete": f"{page}?code={started.code}",
+            "expires_in": conf.get("PAIRING_MINUTES") * 60,
+            "interval": tokens.INTERVAL_SECONDS,
+        }
+        return json_response(dumps(body), status=201)
+
+
+class CurrentSessionView(AgentView):
+    """``GET`` and ``DELETE`` the session whose token the request shows."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self._refused: AuthenticationError | None = None
+        try:
+            super().initial(request, *args, **kwargs)
+        except AuthenticationError as refusal:
+            # What has ended can be given up again, and what waits before it has begun.
+            if self.http_request.method != "DELETE" or refusal.code not in {*_OVER, Code.SESSION_PENDING}:
+                raise
+            self._refused = refusal
+
+    def get(self, request: Request, **captured: Any) -> HttpResponse:
+        grant = self._grant()
+        body: dict[str, Json] = {
+            "session_id": _ident(grant),
+            "state": "active",
+            "scopes": list(grant.scopes),
+            "mandate": _mandate(grant),
+            "expires_at": grant.expires,
+            "user": _name(self.caller.user) if self.caller.user_id is not None else None,
+        }
+        return json_response(dumps(body))
+
+    def delete(self, request: Request, **captured: Any) -> HttpResponse:
+        if self._refused is None:
+            sessions.revoke(_ident(self._grant()), "given up by its holder")
+        elif self._refused.code == Code.SESSION_PENDING:
+            token = authentication.bearer_token(self.http_request) or ""
+            if not pairing.cancel(token):
+                # The person was faster: what they have just agreed to is given up.
+                sessions.revoke_by_token(token, "given up by its holder")
+        return json_response(dumps({"ended": True}))
+
+    def _grant(self) -> GrantDocument:
+        if self.caller.kind != callers.SESSION or self.caller.grant is None:
+            raise session_required(self.http_request, self.origin)
+        return self.caller.grant
+
+
+def session_required(request: HttpRequest, origin: str) -> AuthenticationError:
+    """401 for what needs a session: where to get one."""
+    return AuthenticationError(
+        Code.SESSION_REQUIRED,
+        "Send a session's token as Authorization: Bearer. POST to sessions_url to ask for one; a person agrees at "
+        "connect_url.",
+        headers={"WWW-Authenticate": "Bearer"},
+        sessions_url=origin + reverse("agentweb:sessions"),
+        connect_url=origin + reverse("agentweb:connect"),
+    )
+
+
+def read(sent: Json) -> tuple[str, Wanted]:
+    """The members of a request for a session: the program's name and what it wants. InputError with every problem."""
+    members = Members(sent, _MEMBERS)
+    name = members.read("client_name", _client_name, is_required=True)
+    scopes = members.read("scopes", _scopes)
+    mandate = members.read("mandate", _read_mandate)
+    pages = members.read("pages", _pages)
+    members.refuse_problems()
+    return str(name), Wanted(scopes=scopes, mandate=mandate, pages=pages or ())
+
+
+_Note = Callable[[str, str, str], None]
+"""(dotted place below the member, code, message)"""
+
+
+def _client_name(value: Json, note: _Note) -> str:
+    if not isinstance(value, str) or not value.strip():
+        note("", "format", "client_name is what people know your program by; it is never empty.")
+        return ""
+    for each in sessions.check_client_name(value):
+        note("", each["code"], each["message"])
+    return value.strip()
+
+
+def _scopes(value: Json, note: _Note) -> tuple[str, ...]:
+    if not isinstance(value, list) or not 1 <= len(value) <= MAX_SCOPES:
+        note(
+            "",
+            "count",
+            f"scopes is a list of 1 to {MAX_SCOPES} scopes; leave it out to let the person choose.",
+        )
+        return ()
+    known = [scope for scope in scopes_in_use(AnonymousUser()) if scope]
+    for place, pattern in enumerate(value):
+        try:
+            check_pattern(pattern)
+        except ValueError as error:
+            note(str(place), "format", str(error))
+            continue
+        if pattern != "*" and not any(covers(str(pattern), scope) for scope in known):
+            # Of what only some people may see, nothing is said: they are offered it when scopes are left out.
+            note(
+                str(place),
+                "unknown_scope",
+                "No action that everybody can see asks for this scope. Use the scopes of the manifests, or leave "
+                "scopes out to let the person choose.",
+            )
+    return tuple(dict.fromkeys(map(str, value)))
+
+
+def _read_mandate(value: Json, note: _Note) -> Mandate | None:
+    if not isinstance(value, dict):
+        note("", "type", 'mandate is {"currency": "USD", "per_tx": "20.00", "total": "50.00"}.')
+        return None
+    for name in sorted(set(value) - {"currency", "per_tx", "total"}):
+        note(name, "unknown_field", f"There is no member '{name}' here; remove it.")
+    currency = value.get("currency")
+    if not isinstance(currency, str) or currency not in CURRENCIES:
+        note("currency", "currency", "currency is an active ISO 4217 code, such as USD.")
+        return None
+    amounts = {name: _amount(value.get(name), currency, name, note) for name in ("per_tx", "total")}
+    per_tx, total = amounts["per_tx"], amounts["total"]
+    if per_tx is None or total is None:
+        return None
+    mandate = Mandate(currency, per_tx, total)
+    for each in check_mandate(mandate):
+        note(each["field"].removeprefix("mandate."), each["code"], each["message"])
+    return mandate
+
+
+def _amount(value: Json, currency: str, name: str, note: _Note) -> int | None:
+    if not isinstance(value, str):
+        note(name, "type", f'{name} is a text such as "{format_amount(2_000, currency)}".')
+        return None
+    try:
+        return parse_amount(value, currency)
+    except MoneyError as error:
+        note(name, "amount", error.message)
+        return None
+
+
+def _pages(value: Json, note: _Note) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(value) > MAX_PAGES:
+        note("", "count", f"pages is a list of at most {MAX_PAGES} paths of pages.")
+        return ()
+    for place, path in enumerate(value):
+        if not isinstance(path, str) or not path.startswith("/") or len(path) > MAX_PATH or "\0" in path:
+            note(
+                str(place), "format", f"A page is its path, such as /cart, of at most {MAX_PATH} characters."
+            )
+    return tuple(dict.fromkeys(map(str, value)))
+
+
+def _ident(grant: GrantDocument) -> str:
+    return grant.subject.removeprefix(sessions.SUBJECT_PREFIX)
+
+
+def _mandate(grant: GrantDocument) -> Json:
+    if grant.mandate is None:
+        return None
+    currency, per_tx, total = grant.mandate.currency, grant.mandate.per_tx, grant.mandate.total
+    spent = mandates.spent_of([grant.id]).get(grant.id, 0)
+    return {
+        "currency": currency,
+        "per_tx": format_amount(per_tx, currency),
+        "total": format_amount(total, currency),
+        "spent": format_amount(spent, currency),
+        "left": format_amount(max(0, total - spent), currency),
+    }
+
+
+def _name(user: Any) -> str:
+    full_name = getattr(user, "get_full_name", None)
+    return visible((full_name() if full_name is not None else "") or user.get_username())
