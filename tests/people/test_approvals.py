@@ -390,7 +390,8 @@ def test_the_list_shows_what_waits_in_few_queries(ann: User, ask: Ask) -> None:
     assert not {page(hers), page(nobodys), page(done)} & set(links)
     assert len(queries) <= 5
     sam = browser(staff("decide_approval"))
-    assert [link["href"] for link in Document(sam.get("/agent-access/approvals")).all("a")] == [page(nobodys)]
+    shown = [link["href"] for link in Document(sam.get("/agent-access/approvals")).all("a")]
+    assert [link for link in shown if "/approvals/" in str(link)] == [page(nobodys)]
 
 
 def test_an_action_that_is_gone_can_still_be_decided_about(ann: User, ask: Ask) -> None:

@@ -1,0 +1,65 @@
+"""What the processes of the pairing races do; see tests/support/races.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import OperationalError
+
+from agentweb.access import pairing, sessions, site_keys
+from agentweb.access.models import Grant, Pairing, Revocation, Session
+from agentweb.access.pairing import Wanted
+from agentweb.wire.clock import now_datetime
+
+
+def prepare() -> dict[str, Any]:
+    """A person, and a program that waits for them."""
+    site_keys.ensure_active_key()
+    started = pairing.start(client_name="Desk", wanted=Wanted(), address="192.0.2.1")
+    return {"user_id": User.objects.create_user("ann").pk, "id": started.id, "token": started.token}
+
+
+def decide(ident: str, user_id: Any, token: str, racer: int) -> str:
+    """One third approves, one denies, one takes the request back; what this one achieved, empty for nothing."""
+    person, row = User.objects.get(pk=user_id), Pairing.objects.get(pk=ident)
+    while True:
+        try:
+            if racer % 3 == 1:
+                return "denied" if pairing.deny(row, by=person) else ""
+            if racer % 3 == 2:
+                return "cancelled" if pairing.cancel(token) else ""
+            made = pairing.approve(
+                row, by=person, scopes=["cart:write"], mandate=None, expires_in=60, site="shop.example"
+            )
+            return "approved" if made else ""
+        except OperationalError as error:  # SQLite gives up waiting after a while; the race goes on
+            if "locked" not in str(error):
+                raise
+
+
+def outcome(ident: str) -> dict[str, Any]:
+    return {
+        "state": Pairing.objects.get(pk=ident).state,
+        "sessions": Session.objects.filter(expires_at__gt=now_datetime()).count(),
+        "grants": Grant.objects.count(),
+    }
+
+
+def begin(number: int) -> None:
+    """A person who has agreed to so many sessions in one browser."""
+    site_keys.ensure_active_key()
+    ann = User.objects.create_user("ann")
+    for _ in range(number):
+        sessions.create(user=ann, scopes=["cart:write"], expires_in=60, site="shop.example", login="l" * 22)
+
+
+def log_out() -> int:
+    return sessions.log_out("l" * 22)
+
+
+def ended() -> dict[str, int]:
+    return {
+        "ended": Session.objects.filter(end="logged_out", revoked_at__isnull=False).count(),
+        "revocations": Revocation.objects.count(),
+    }

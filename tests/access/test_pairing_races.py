@@ -1,0 +1,45 @@
+"""Pairing under concurrency: eight real processes, on SQLite with default options and on PostgreSQL."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.races import Database, race, run
+
+RACERS = "tests.access.pairing_racers"
+PROCESSES = 8
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_one_of_eight_opposed_decisions_stands(race_database: Database, first: int) -> None:
+    given = run(race_database, f"{RACERS}:prepare")
+    answers = race(
+        race_database,
+        f"{RACERS}:decide",
+        [[given["id"], given["user_id"], given["token"], racer + first] for racer in range(PROCESSES)],
+    )
+    [stands] = [answer for answer in answers if answer]
+    made = int(stands == "approved")
+    assert run(race_database, f"{RACERS}:outcome", given["id"]) == {
+        "state": stands,
+        "sessions": made,
+        "grants": made,
+    }
+
+
+def test_eight_who_approve_begin_one_session(race_database: Database) -> None:
+    given = run(race_database, f"{RACERS}:prepare")
+    answers = race(
+        race_database,
+        f"{RACERS}:decide",
+        [[given["id"], given["user_id"], given["token"], 0]] * PROCESSES,
+    )
+    assert sorted(answers) == [""] * (PROCESSES - 1) + ["approved"]
+    assert run(race_database, f"{RACERS}:outcome", given["id"])["sessions"] == 1
+
+
+def test_logging_out_eight_times_at_once_ends_each_session_once(race_database: Database) -> None:
+    run(race_database, f"{RACERS}:begin", 5)
+    answers = race(race_database, f"{RACERS}:log_out", [[]] * PROCESSES)
+    assert sorted(answers) == [0] * (PROCESSES - 1) + [5]
+    assert run(race_database, f"{RACERS}:ended") == {"ended": 5, "revocations": 5}
