@@ -17,11 +17,11 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning
 from django.urls import get_resolver
 
-from agentweb.aip.addresses import FORMS, SITE_MAP, manifest_path
+from agentweb.aip.addresses import FORMS, manifest_path
 from agentweb.catalog import page_paths
 from agentweb.catalog.pages import Page
 from agentweb.catalog.registry import registry
-from agentweb.http.mount import mount_prefix
+from agentweb.http.mount import mount_prefix, path_of
 from agentweb.http.site_urls import NO_SUCH_PATH
 from agentweb.http.urlconf import is_ours, name_of, views_at
 
@@ -110,7 +110,8 @@ def _is_included() -> bool:
     if not getattr(settings, "ROOT_URLCONF", None):
         return False
     _ = get_resolver().url_patterns  # loaded now, with the converters that it registers
-    return is_ours(next(views_at(f"{mount_prefix()}{SITE_MAP}.toon"), None))
+    own = path_of("sessions")
+    return own is not None and is_ours(next(views_at(own), None))
 
 
 def _samples(page: Page) -> list[str]:

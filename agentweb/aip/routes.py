@@ -1,7 +1,7 @@
 """Where manifests answer: explicit patterns for each page of the catalog and each form, always up to date.
 
-The catalog may change after the URLconf was loaded (tests do it), so the patterns are looked up in a resolver that
-follows ``registry.version``. There is no pattern that takes every ``.json``, so the site's own URLs are not taken.
+Where there are pages there is the site map too. The catalog may change after the URLconf was loaded (tests do it), so
+the patterns are looked up in a resolver that follows ``registry.version``. There is no pattern that takes every ``.json``, so the site's own URLs are not taken.
 Where a page has parameters, a URL of the site's own that is made for a path goes first: ``/<slug:page>`` does not
 take ``/feed.json`` away from the site.
 """
@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.urls import Resolver404, ResolverMatch, URLPattern, URLResolver
-from django.urls.resolvers import RegexPattern
+from django.urls.resolvers import RegexPattern, RoutePattern
 
 from agentweb.aip.addresses import FORMS
-from agentweb.aip.views import PageManifestView
+from agentweb.aip.views import PageManifestView, SiteMapView
 from agentweb.catalog import page_paths
 from agentweb.catalog.registry import registry
 from agentweb.http.site_urls import has_own_url, is_asked_without_us
@@ -28,6 +28,9 @@ class _Table:
         self.fixed: dict[str, URLPattern] = {}
         self.parametrised: list[tuple[str, URLPattern]] = []
         self.is_complete = True
+        if registry.pages():
+            for form in FORMS:
+                self.fixed[form.site_map[1:]] = _fixed(form.site_map, SiteMapView.as_view(form=form))
         for page in sorted(registry.pages(), key=lambda each: page_paths.order_of(each.path)):
             stem = page_paths.manifest_stem(page.path)
             for form in FORMS:
@@ -57,6 +60,10 @@ class _Table:
             if match is not None and not has_own_url(path, beside=bare.removesuffix(suffix)):
                 return match
         return None
+
+
+def _fixed(path: str, view: Any) -> URLPattern:
+    return URLPattern(RoutePattern(path[1:], is_endpoint=True), view)
 
 
 class PageResolver(URLResolver):

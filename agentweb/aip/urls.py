@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from django.urls import URLPattern, URLResolver, re_path
 
-from agentweb.aip.addresses import FORMS
 from agentweb.aip.bridge.views import BridgeView
 from agentweb.aip.invoke import InvokeView
 from agentweb.aip.routes import PageResolver
 from agentweb.aip.sessions import CurrentSessionView, SessionsView
-from agentweb.aip.views import SiteMapView
-from agentweb.http.doors import Door, advertise
 from agentweb.http.views import NothingHere
 
 PREFIX: Final = "__aim"
@@ -26,16 +22,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(rf"^{PREFIX}/invoke/?$", InvokeView.as_view(), name="invoke"),
     re_path(rf"^{PREFIX}/bridge/?$", BridgeView.as_view(), name="bridge"),
     re_path(rf"^{PREFIX}(?:/|$)", NothingHere.as_view()),
-    *(
-        re_path(
-            rf"^{re.escape(form.site_map[1:])}/?$",
-            SiteMapView.as_view(form=form),
-            name=f"sitemap-{form.name}",
-        )
-        for form in FORMS
-    ),
     PageResolver(),
 ]
-
-for form in FORMS:
-    advertise(Door(f"site_map_{form.name}", form.site_map, form.media_type))
