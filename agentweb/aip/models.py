@@ -20,7 +20,8 @@ class OpenPage(models.Model):
 
     It is connected until ``connected_until``, which its open stream moves on. ``state`` is the JSON object that it
     published, ``offers`` the JSON list of the browser actions for which it has handlers. ``login`` is a mark that
-    stands in the Django session of its person, too: another login of theirs is another browser.
+    stands in the Django session of its person, too: another login of theirs is another browser. ``stream`` marks its
+    newest stream, the only one that takes calls: an older one may be broken without its server knowing yet.
     """
 
     id = models.CharField(max_length=25, primary_key=True, help_text="op_ and 22 characters.")
@@ -33,6 +34,7 @@ class OpenPage(models.Model):
     offers = models.TextField(default="[]", editable=False)
     active_at = models.DateTimeField(help_text="When the person last opened it or came back to it.")
     connected_until = models.DateTimeField(db_index=True)
+    stream = models.CharField(max_length=25, blank=True, editable=False)
 
     class Meta:
         indexes: ClassVar = [models.Index(fields=["user", "page"], name="agentweb_open_page_of")]

@@ -89,16 +89,17 @@ def last_event_id(request: HttpRequest) -> str:
 class Stream:
     """One open stream. ``topic`` is what it is about, for its source; ``holder`` who has it, for the limits.
 
-    ``is_new`` until its source has read for it once.
+    ``is_new`` until its source has read for it once; ``memo`` is the source's own.
     """
 
-    __slots__ = ("_queue", "_release", "ends_at", "holder", "is_new", "last_event_id", "topic")
+    __slots__ = ("_queue", "_release", "ends_at", "holder", "is_new", "last_event_id", "memo", "topic")
 
     def __init__(self, topic: Any, holder: str, last_event_id: str, release: Callable[[], None]) -> None:
         self.topic = topic
         self.holder = holder
         self.last_event_id = last_event_id
         self.is_new = True
+        self.memo: Any = None
         # Not all at once, or those that a restart opened together come back together for ever.
         self.ends_at = time.monotonic() + MAX_AGE_SECONDS * random.uniform(0.8, 1.0)  # noqa: S311 - not a secret
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -128,7 +129,7 @@ class Source(Protocol):
     def read(
         self, streams: Sequence[Stream], ended: Sequence[Stream]
     ) -> Iterable[tuple[Stream, bytes | None]]:
-        """What is new for these streams: (stream, frame), or (stream, None) to end it.
+        """What is new for these streams, oldest stream first: (stream, frame), or (stream, None) to end it.
 
         ``ended`` are those that closed since. Asks for all at once, and not for each.
         """
@@ -140,7 +141,7 @@ class Reader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._streams: set[Stream] = set()
+        self._streams: dict[Stream, None] = {}
         self._ended: list[Stream] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
@@ -169,7 +170,7 @@ class Reader:
             async for chunk in stream.chunks():
                 yield chunk
         finally:
-            self._streams.discard(stream)
+            self._streams.pop(stream, None)
             self._ended.append(stream)
             stream.release()
             self._woken.set()
@@ -179,8 +180,8 @@ class Reader:
         if self._loop is not loop:
             # Another loop than before: tests have one each, servers one for good.
             self._loop, self._task, self._woken = loop, None, asyncio.Event()
-            self._streams, self._ended = set(), []
-        self._streams.add(stream)
+            self._streams, self._ended = {}, []
+        self._streams[stream] = None
         self._woken.set()
         if self._task is None or self._task.done():
             self._task = loop.create_task(self._run())

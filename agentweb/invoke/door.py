@@ -145,16 +145,18 @@ def _nearest_doubles(value: Json) -> Json:
 
 def _read(call: Call, entry: audit.Audit, value: Json) -> Outcome:
     """A read opens no transaction: on SQLite a read that later writes inside one fails at once."""
+    failed = _failure
     try:
         result = handlers.run(call, value, till=None)
         if isinstance(result, Later):
+            failed = _unsure
             result = handlers.wait(call, result)
         body = results.encode(result, call.label, call.action.output)
     except handlers.Refusal as refusal:
         entry.close(status=refusal.error.status, outcome=refusal.error.code)
         raise refusal.error from None
     except Exception as error:
-        failure = _failure(call, error)
+        failure = failed(call, error)
         entry.close(status=failure.status, outcome=failure.code)
         raise failure from error
     entry.close(status=200, outcome=audit.OK)

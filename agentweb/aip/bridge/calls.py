@@ -22,6 +22,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from agentweb import conf
 from agentweb.access.database import is_passing
 from agentweb.aip.models import BrowserCall, OpenPage
+from agentweb.catalog.effects import Effect
 from agentweb.http.waiting import threads
 from agentweb.invoke.context import Context
 from agentweb.invoke.later import Later
@@ -65,7 +66,8 @@ def ask(path: str, action: str, value: Json, ctx: Context) -> Later:
     call.save(force_insert=True)
     for hurry in _hurry:
         transaction.on_commit(hurry, robust=True)
-    return Later(partial(_answer, call.id, seconds, is_threaded=is_threaded), seconds)
+    is_read = ctx.action.effect is Effect.READ
+    return Later(partial(_answer, call.id, seconds, is_read=is_read, is_threaded=is_threaded), seconds)
 
 
 def on_ask(hurry: Callable[[], None]) -> None:
@@ -112,7 +114,7 @@ def _page(path: str, action: str, user_id: Any) -> str:
 # -- waiting
 
 
-def _answer(call: str, seconds: int, *, is_threaded: bool) -> Any:
+def _answer(call: str, seconds: int, *, is_read: bool, is_threaded: bool) -> Any:
     """The page's result. Raises its refusal, browser_disconnected or timeout."""
     ends_at = time.monotonic() + seconds
     woken = _waiters[call] = threading.Event()
@@ -125,9 +127,9 @@ def _answer(call: str, seconds: int, *, is_threaded: bool) -> Any:
                     if state == _State.DONE:
                         return _read(call, text, is_refused=is_refused)
                     if until <= now_datetime():
-                        return _give_up(call, _closed)
+                        return _give_up(call, partial(_closed, is_read=is_read))
                 if time.monotonic() >= ends_at:
-                    return _give_up(call, partial(_late, seconds))
+                    return _give_up(call, partial(_late, seconds, is_read=is_read))
                 woken.wait(_POLL_SECONDS)
                 woken.clear()
     finally:
@@ -150,7 +152,7 @@ def _look(call: str) -> tuple[Any, ...] | None:
         return None
     if row is None:
         # Deleted with its page's person: nobody will answer.
-        raise _closed(was_sent=True)
+        raise _closed(is_read=False, was_sent=True)
     return row
 
 
@@ -184,21 +186,21 @@ _UNSURE: Final = (
 )
 
 
-def _closed(*, was_sent: bool) -> AgentError:
-    if was_sent:
+def _closed(*, is_read: bool, was_sent: bool) -> AgentError:
+    if was_sent and not is_read:
         return _disconnected(f"The page was closed before it answered. {_UNSURE}", retry_after=None)
     return _disconnected(
-        "The page was closed before it got the call, and nothing was done. Ask the person to open it, then call again.",
+        "The page was closed before it answered, and nothing was done. Ask the person to open it, then call again.",
         retry_after=RETRY_SECONDS,
     )
 
 
-def _late(seconds: int, *, was_sent: bool) -> AgentError:
-    if was_sent:
+def _late(seconds: int, *, is_read: bool, was_sent: bool) -> AgentError:
+    if was_sent and not is_read:
         return ServerError(Code.TIMEOUT, f"The page has not answered within {seconds} seconds. {_UNSURE}")
     return ServerError(
         Code.TIMEOUT,
-        f"The page has not taken the call within {seconds} seconds, and nothing was done. Call again.",
+        f"The page has not answered within {seconds} seconds, and nothing was done. Call again.",
         retry_after=1,
     )
 

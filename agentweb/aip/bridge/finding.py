@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from agentweb.access.callers import Caller
 from agentweb.aip.bridge import live
 from agentweb.aip.bridge.actions import action_at
 from agentweb.catalog.actions import Action
 from agentweb.catalog.pages import page_at
 from agentweb.catalog.registry import registry
+from agentweb.http.mount import mount_prefix
 
 
 def browser_action(name: str, caller: Caller, path: str | None) -> Action | None:
-    """The browser action of this name on the page at ``path``; None where the caller may know of none.
+    """The browser action of this name on the page at ``path``, as a manifest has it; None where there is none.
 
-    Without a path: on the page that the person used last of those that can do it, else on any page that has it, where
-    the call says that nobody has it open.
+    What the caller may not know of is none. Without a path: on the page that the person used last of those that can
+    do it, else on any page that has it, where the call says that nobody has it open.
     """
     if path is not None:
-        return _at(path, name, caller)
+        prefix = mount_prefix()
+        return (
+            _at(unquote(path.removeprefix(prefix)), name, caller) if path.startswith(f"{prefix}/") else None
+        )
     declaring = [page for page in registry.pages() if any(each.name == name for each in page.browser_actions)]
     if not declaring:
         return None

@@ -5,7 +5,7 @@ Everything here is one person's: each function takes the person and the mark of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -88,9 +88,24 @@ def log_out(login: str) -> None:
     _close(OpenPage.objects.filter(login=login))
 
 
-def stay(idents: Iterable[str], seconds: timedelta) -> None:
-    """These have a stream, or had one until now."""
-    OpenPage.objects.filter(pk__in=idents).exclude(login="").update(connected_until=now_datetime() + seconds)
+def connect(idents: Sequence[str], stream: str) -> None:
+    """These have got a new stream."""
+    _open(idents).update(connected_until=now_datetime() + STREAMED, stream=stream)
+
+
+def stay(idents: Sequence[str]) -> set[str]:
+    """These still have their streams; those of them that were closed meanwhile are left out of the answer."""
+    _open(idents).update(connected_until=now_datetime() + STREAMED)
+    return set(_open(idents).values_list("pk", flat=True))
+
+
+def disconnect(idents: Sequence[str], streams: Sequence[str]) -> None:
+    """These had these streams until now. One that has another by now stays connected."""
+    _open(idents).filter(stream__in=streams).update(connected_until=now_datetime() + GRACE)
+
+
+def _open(idents: Sequence[str]) -> Any:
+    return OpenPage.objects.filter(pk__in=idents).exclude(login="")
 
 
 def gone() -> RequestError:
