@@ -81,12 +81,15 @@ def below_mount(path_info: str) -> str | None:
     return path_info.removeprefix(start)
 
 
-def named_page(path: str) -> tuple[Page, dict[str, Any]] | None:
-    """The page that an agent names by the ``page`` of its manifest, and the parameters of the path.
+def named_page(path: str) -> tuple[Page, dict[str, Any], str] | None:
+    """The page that an agent names by the ``page`` of its manifest, the parameters of the path, and the path below
+    the prefix, decoded.
 
     Whoever may see the page is another question.
     """
     prefix = mount_prefix()
     if not path.startswith(f"{prefix}/") or "\0" in path:
         return None
-    return page_at(unquote(path.removeprefix(prefix)))
+    below = unquote(path.removeprefix(prefix))
+    found = page_at(below)
+    return None if found is None else (*found, below)

@@ -10,10 +10,10 @@ from agentweb.catalog.registry import registry
 from agentweb.http.visibility import action_not_found, is_visible, visible_actions
 
 
-def find(action_id: str, caller: Caller, page: str | None = None) -> tuple[Action, Projection]:
-    """The action and its form on AIP. Raises ``action_not_found``, the same for what is hidden and what is nothing.
+def find(action_id: str, caller: Caller, page: str | None) -> tuple[Action, Projection]:
+    """The action and its form on AIP: one of the site, or a browser action (of ``page``, a path, when it is named).
 
-    ``page`` says where a browser action is to run; without it, it runs on the page that the person has open.
+    Raises ``action_not_found``, the same for what is hidden, what has no form on AIP and what is nothing.
     """
     action = registry.get(action_id)
     if action is None:

@@ -20,10 +20,13 @@ from typing import Any, ClassVar, Final
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from agentweb.aip.addresses import named_page
+from agentweb.aip.bridge.live import live
 from agentweb.aip.finding import find
 from agentweb.aip.projection import Projection
 from agentweb.aip.request_members import Members
 from agentweb.aip.sessions import session_required
+from agentweb.aip.state import PageContext, state_of
 from agentweb.catalog.actions import Action
 from agentweb.catalog.effects import Effect
 from agentweb.http import bodies
@@ -37,8 +40,8 @@ from agentweb.wire.json_writing import dumps
 from agentweb.wire.strict_json import Json, loads
 
 PROTOCOL: Final = "aip"
-PATH: Final = "/__aim/invoke"
-"""What an idempotency key is bound to, wherever the site is mounted."""
+KEYED: Final = "aip/invoke"
+"""What an idempotency key is bound to, wherever the site is mounted; no path of an action begins without a slash."""
 
 _MEMBERS: Final = ("actionId", "input", "page")
 _LONGEST_PATH: Final = 2_000
@@ -60,7 +63,7 @@ class InvokeView(AgentView):
                     read_input=lambda: sent.read_input(projection),
                     protocol=PROTOCOL,
                     method="POST",
-                    path=PATH,
+                    path=KEYED,
                     site=self.site,
                     request_id=self.request_id,
                     idempotency_key=self.http_request.META.get("HTTP_IDEMPOTENCY_KEY"),
@@ -70,10 +73,28 @@ class InvokeView(AgentView):
             )
         except AgentError as error:
             raise self._as_here(error, projection) from error
-        response = json_response(success(action, outcome), status=outcome.status)
+        state = None if sent.page is None else self._state(sent.page)
+        response = json_response(success(action, outcome, state), status=outcome.status)
         if outcome.replayed:
             response[REPLAYED_HEADER] = "true"
         return response
+
+    def _state(self, path: str) -> dict[str, Any] | None:
+        """What the page shows now, as its manifest would say it to this caller; None for a caller who sees none there.
+
+        The call is done, so a page that cannot say it takes nothing from the answer; the reason is in the site's log.
+        """
+        found = named_page(path) if self.caller.grant is not None else None
+        if found is None or not found[0].is_visible_to(self.caller.user, found[1]):
+            return None
+        page, kwargs, below = found
+        context = PageContext(self.caller, self.http_request, kwargs)
+        try:
+            return state_of(
+                page, context, request_id=self.request_id, browser=live(self.caller.user_id, below)
+            )
+        except AgentError:
+            return None
 
     def _as_here(self, error: AgentError, projection: Projection) -> AgentError:
         """The refusal in the words of AIP: the places of its input, and sessions where others speak of grants."""
@@ -108,8 +129,8 @@ def read(sent: Json) -> Invocation:
     return Invocation(str(action_id), given.get("input"), "input" in given, page)
 
 
-def success(action: Action, outcome: Outcome) -> bytes:
-    """The answer of a call that was done, equal to the byte when it is repeated."""
+def success(action: Action, outcome: Outcome, state: dict[str, Any] | None) -> bytes:
+    """The answer of a call that was done; when it is repeated equal to the byte, but for the page's present state."""
     found = outcome.receipts
     if outcome.replay_of is not None and action.effect is Effect.SPEND:
         found = receipts.of_request(outcome.replay_of)
@@ -120,6 +141,8 @@ def success(action: Action, outcome: Outcome) -> bytes:
         parts += [b',"receipt":', issued[0]]
     if len(issued) > 1:
         parts += [b',"receipts":[', b",".join(issued), b"]"]
+    if state is not None:
+        parts += [b',"state":', dumps(state)]
     return b"".join([*parts, b"}"])
 
 

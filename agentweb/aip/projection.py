@@ -13,7 +13,7 @@ anything nested                                 not offered
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -23,12 +23,12 @@ from agentweb.catalog.actions import Action
 from agentweb.catalog.browser_actions import BrowserAction
 from agentweb.catalog.schema_shapes import Schema, is_scalar, types_of
 from agentweb.wire.errors import AgentError, InputError
-from agentweb.wire.schema import NO_EXAMPLE, compile_schema
+from agentweb.wire.schema import NO_EXAMPLE, CompiledSchema, compile_schema
 from agentweb.wire.schema.equality import are_equal
-from agentweb.wire.strict_json import Json
+from agentweb.wire.strict_json import Json, dumps
 
 MAX_KEPT: Final = 4_096
-"""Projections kept in a process, one for each action."""
+"""Projections kept in a process, one for each input that actions take."""
 
 _PRESENCE: Final = ("minProperties", "maxProperties", "dependentRequired")
 """Rules that speak of members' presence alone, and so of an object of texts as of any."""
@@ -68,10 +68,25 @@ class NotOffered:
     reason: str
 
 
-@lru_cache(maxsize=MAX_KEPT)
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """What the form of an action follows from. Equal schemas share one compiled, so that tells them apart."""
+
+    input: CompiledSchema
+    example_text: bytes | None
+    schema: dict[str, Any] = field(compare=False)
+    example: Json = field(compare=False)
+
+
 def project(action: Action | BrowserAction) -> Projection | NotOffered:
-    """The action on AIP, found out once for each."""
-    schema = action.input_schema
+    """The action on AIP, found out once for each input and example."""
+    text = dumps(action.example) if action.has_example else None
+    return _project(_Described(action.input, text, action.input_schema, action.example))
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def _project(action: _Described) -> Projection | NotOffered:
+    schema = action.schema
     flat = flattened(schema, schema)
     if is_scalar(flat, schema):
         reading: Form = Whole(action.input, compile_schema(_of_whole(schema)))
@@ -142,17 +157,15 @@ def _members_of_branches(flat: dict[str, Any], schema: Schema) -> Iterator[str]:
         here = flattened(branch, schema)
         yield from here.get("properties", ())
         yield from here.get("required", ())
-        if here is not branch and here != {}:
-            yield from _members_of_branches(here, schema)
+        # It ends: a reference that leads back to itself in place is no valid schema.
+        yield from _members_of_branches(here, schema)
 
 
 def _listed(names: list[str]) -> str:
     return ", ".join(f"'{name}'" for name in dict.fromkeys(names))
 
 
-def _with_example(
-    action: Action | BrowserAction, stated: dict[str, Any], reading: Form
-) -> Projection | NotOffered:
+def _with_example(action: _Described, stated: dict[str, Any], reading: Form) -> Projection | NotOffered:
     """The projection with the author's example in texts, or one that is made."""
     for candidate in _candidates(action, stated, reading):
         try:
@@ -163,8 +176,8 @@ def _with_example(
     return NotOffered("no example of its input can be made; give it one: example=…")
 
 
-def _candidates(action: Action | BrowserAction, stated: dict[str, Any], reading: Form) -> Iterator[Json]:
-    written = list(reading.written(action.example)) if action.has_example else []
+def _candidates(action: _Described, stated: dict[str, Any], reading: Form) -> Iterator[Json]:
+    written = list(reading.written(action.example)) if action.example_text is not None else []
     yield from (each for each in written[:1] if _means(reading, each, action.example))
     yield from written[1:]
     made = compile_schema(stated).example()

@@ -13,7 +13,7 @@ from django.test import Client
 from agentweb import AgentError
 from agentweb.access import approvals, sessions
 from agentweb.access.models import Approval
-from agentweb.aip.invoke import PATH
+from agentweb.catalog.pages import page
 from agentweb.catalog.words import action
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.models import Receipt
@@ -22,6 +22,7 @@ from tests.support.web import send
 
 pytestmark = pytest.mark.usefixtures("catalog", "many_callers", "site_key")
 
+PATH = "/__aim/invoke"
 KEY = "0123456789abcdef"
 ORIGIN = "https://shop.example"
 
@@ -261,6 +262,74 @@ def test_calls_are_in_the_log_under_this_protocol(agent: TestAgent) -> None:
         ("aip", "approve_request", "invalid_input", "session"),
     ]
     assert AuditEntry.objects.filter(input_digest="").count() == 1
+
+
+# -- the page's new state
+
+
+@pytest.fixture
+def pages(actions: None) -> dict[str, Any]:
+    """A page of its person's own, one for staff, one that fails; what they show may be changed by a test."""
+    shown: dict[str, Any] = {"pending": ["req-3"]}
+
+    def own(ctx: Any) -> Any:
+        return {"who": ctx.user.get_username(), "password": "hunter2", **shown, **ctx.kwargs}
+
+    def failing(ctx: Any) -> Any:
+        raise RuntimeError("postgres://user:hunter2@internal/db")
+
+    page("/control-panel", title="Panel", state=own, actions=["approve_request"])
+    page("/requests/<int:pk>", title="Request", state=own)
+    page("/staff", title="Staff", state=own, permission=lambda user: user.is_staff)
+    page("/failing", title="Failing", state=failing)
+    page("/plain", title="Plain")
+    return shown
+
+
+def test_the_page_that_is_named_says_what_it_shows_now(agent: TestAgent, pages: dict[str, Any]) -> None:
+    answer = body_of(invoke(agent, "approve_request", "req-3", page="/control-panel"))
+    assert list(answer) == ["ok", "actionId", "result", "state"]
+    assert answer["state"] == {"who": "ann", "pending": ["req-3"]}
+    assert body_of(invoke(agent, "order", "7", page="/requests/7/"))["state"]["pk"] == 7
+    assert body_of(invoke(agent, "order", "7", page="/plain"))["state"] == {}
+
+
+@pytest.mark.parametrize("path", ["/staff", "/failing", "/nowhere", "/requests/x", "/control-panel?a=b"])
+def test_a_page_that_the_caller_does_not_see_or_that_fails_takes_nothing_from_the_answer(
+    agent: TestAgent, pages: dict[str, Any], path: str
+) -> None:
+    answer = invoke(agent, "approve_request", "req-3", page=path)
+    assert (answer.status_code, list(body_of(answer))) == (200, ["ok", "actionId", "result"])
+    assert b"hunter2" not in answer.content
+
+
+def test_without_a_session_no_page_shows_anything(pages: dict[str, Any]) -> None:
+    answer = anonymous({"actionId": "orders", "page": "/control-panel"})
+    assert list(body_of(answer)) == ["ok", "actionId", "result"]
+
+
+def test_a_repeated_call_has_the_page_as_it_is_by_then(agent: TestAgent, pages: dict[str, Any]) -> None:
+    first = body_of(invoke(agent, "approve_request", "req-3", key=KEY, page="/control-panel"))
+    pages["pending"] = []
+    again = body_of(invoke(agent, "approve_request", "req-3", key=KEY, page="/control-panel"))
+    assert (first["state"]["pending"], again["state"]["pending"]) == (["req-3"], [])
+    assert {**first, "state": None} == {**again, "state": None}
+
+
+@pytest.mark.requirement("AIP-2.10")
+def test_the_example_of_a_manifest_works_as_it_stands(agent: TestAgent, pages: dict[str, Any]) -> None:
+    page("/shop", title="Shop", actions=["search_products", "order", "orders"])
+    for path, caller in (("/control-panel", agent), ("/shop", None)):
+        shown = agent.get(f"{path}.json") if caller is not None else send("GET", f"{path}.json")
+        manifest = body_of(shown)
+        example = manifest["invoke_example"]
+        target = manifest["invoke_url"].removeprefix(ORIGIN)
+        answer = (
+            agent.request("POST", target, example)
+            if caller is not None
+            else send("POST", target, json.dumps(example).encode())
+        )
+        assert (manifest["invoke_method"], answer.status_code) == ("POST", 200), answer.content
 
 
 # -- the outer document

@@ -14,7 +14,7 @@ from django import forms
 from agentweb.aip.projection import NotOffered, Projection, project
 from agentweb.wire.errors import InputError
 from agentweb.wire.schema import compile_schema
-from tests.catalog.declarations import declared, published
+from tests.catalog.declarations import published
 
 SEED = {
     "type": "string",
@@ -38,8 +38,7 @@ def reason(schema: Any, **words: Any) -> str:
 def member(rule: Any) -> dict[str, Any]:
     """The schema of the text of one optional member, and nothing that it shares with another."""
     found = projection({"type": "object", "properties": {"a": rule, "b": {"type": "string"}}})
-    made: dict[str, Any] = found.schema["properties"]["a"]
-    return made
+    return dict(found.schema["properties"]["a"])
 
 
 def problems(found: Projection, value: Any) -> list[tuple[str, str]]:
@@ -358,10 +357,13 @@ def test_a_member_that_is_not_declared_is_refused_even_where_the_action_takes_it
     assert problems(found, {"b": "x"}) == [("/b", "unknown_field")]
 
 
-def test_a_projection_is_found_out_once() -> None:
-    action, _ = declared(input=SEED)
-    assert action is not None
-    assert project(action) is project(action)
+def test_a_projection_is_found_out_once_for_each_input_and_example() -> None:
+    first, same, other = (published(input=SEED, example=each) for each in ("req-3", "req-3", "req-4"))
+    assert project(first) is project(first) is project(same)
+    assert project(first) is not project(other)
+    described = published(input={**SEED, "description": "Another"}, example="req-3")
+    assert projection({**SEED, "description": "Another"}).schema != projection(SEED).schema
+    assert isinstance(project(described), Projection)
 
 
 def test_very_much_input_is_refused_at_once() -> None:
