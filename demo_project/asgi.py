@@ -1,4 +1,5 @@
-"""The site for an ASGI server: ``uvicorn demo_project.asgi:application``. Serves its static files itself."""
+"""The site for an ASGI server: ``uvicorn demo_project.asgi:application``. Serves its static files itself,
+and keeps the streams of open pages without a thread for each."""
 
 from __future__ import annotations
 
@@ -7,5 +8,7 @@ import os
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.core.asgi import get_asgi_application
 
+from agentweb.asgi import streams
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "demo_project.settings")
-application = ASGIStaticFilesHandler(get_asgi_application())
+application = streams(ASGIStaticFilesHandler(get_asgi_application()))

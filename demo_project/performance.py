@@ -17,6 +17,7 @@ from demo_project import staging
 from demo_project.origin import noted
 from demo_project.running import SiteFailedError, running
 from demo_project.staging import StagingError
+from demo_project.story.at_the_pages import AtThePages
 from demo_project.story.narrator import Narrator, UnexpectedError
 from demo_project.story.script import Story
 
@@ -47,6 +48,7 @@ def tell(narrator: Narrator, *, database: Path | None, fresh: bool, port: int) -
             folder = Path(open_site.enter_context(tempfile.TemporaryDirectory(prefix="agent-")))
             try:
                 Story(site.origin, narrator, folder).play()
+                AtThePages(site.origin, narrator).play()
             except UnexpectedError as error:
                 narrator.failed(error)
                 raise FailedError(

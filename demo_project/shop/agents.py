@@ -1,20 +1,20 @@
 """What agents can do in this shop.
 
-Whose cart or order an action touches is decided in ``ownership.py``; what happens to carts, stock and orders
-in ``carts.py``, ``stock.py`` and ``orders.py``. Here stands only what an agent is told and may do.
+Whose cart or order an action touches is decided in ``ownership.py``; what happens to carts, stock, orders and requests
+in ``carts.py``, ``stock.py``, ``orders.py`` and ``staff_requests.py``; what pages show in ``states.py``. Here stands
+only what an agent is told and may do.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
 
-from agentweb import AgentError, action, flow
+from agentweb import AgentError, action, flow, page
 from agentweb.invoke.context import Context
-from demo_project.shop import carts, letters, orders
+from demo_project.shop import carts, letters, orders, staff_requests, states
 from demo_project.shop.api import ReviewViewSet
-from demo_project.shop.models import Category, Product
+from demo_project.shop.models import Category
 from demo_project.shop.ownership import Owner
-from demo_project.shop.pricing import amount
 from demo_project.shop.search import find, search
 from demo_project.shop.shapes import (
     CartAddition,
@@ -32,8 +32,9 @@ from demo_project.shop.shapes import (
     ProductChoice,
     ProductDetail,
     ProductList,
-    ProductSummary,
     Purchase,
+    RequestChoice,
+    RequestContent,
     Search,
     Sent,
 )
@@ -54,14 +55,14 @@ def search_products(inp: Search, ctx: Context) -> ProductList:
         )
     currency = inp.currency or ("USD" if inp.max_price is not None else None)
     found = search(inp.query, category=inp.category, currency=currency, max_price=inp.max_price)
-    return {"items": [_summary(product) for product in found[: inp.limit]], "found": len(found)}
+    return {"items": [states.summary(product) for product in found[: inp.limit]], "found": len(found)}
 
 
 @action(pages=["/products/<slug>"], tags=["products"], example={"product_id": "copy-paper-a4"})
 def product_detail(inp: ProductChoice, ctx: Context) -> ProductDetail:
     """Everything about one product: description, price and how many are in stock."""
     product = find(inp.product_id)
-    return {**_summary(product), "description": product.description}
+    return {**states.summary(product), "description": product.description}
 
 
 @action(
@@ -179,6 +180,20 @@ def set_delivery_address(inp: Delivery, ctx: Context) -> DeliverySet:
     return {"delivery": str(orders.deliver_to(Owner.of(ctx.caller), inp.address))}
 
 
+@action(
+    effect="write",
+    scope="requests:approve",
+    consequential=True,
+    visible=staff_requests.may_decide,
+    pages=["/control-panel"],
+    tags=["staff", "requests"],
+    example={"request_id": "req-3"},
+)
+def approve_request(inp: RequestChoice, ctx: Context) -> RequestContent:
+    """Approve one pending request"""
+    return staff_requests.describe(staff_requests.approve(inp.request_id, by=ctx.user))
+
+
 # The views of the shop's REST API, as they are: who may write or delete a review is decided there.
 action.from_view(
     ReviewViewSet,
@@ -193,6 +208,25 @@ action.from_view(
     },
     pages=["/products/<slug>"],
     tags=["products", "reviews"],
+)
+
+
+# The pages that people see, with what each shows and where the actions above are offered.
+page("/", title="The Corner Shop", description="What the shop sells, by category.", state=states.front)
+page(
+    "/products/<slug:slug>",
+    title="Product",
+    description="One product: price, stock, description and what people say about it.",
+    state=states.product,
+)
+page("/cart", title="Cart", description="What is in the cart, and paying for it.", state=states.cart)
+page("/orders", title="Orders", description="Orders and their receipts.", state=states.order_list)
+page(
+    "/control-panel",
+    title="Control panel",
+    description="Requests that wait for a decision of the staff.",
+    state=states.control_panel,
+    permission=staff_requests.may_decide,
 )
 
 
@@ -212,14 +246,3 @@ flow(
 
 def _order(inp: Purchase, ctx: Context, currency: str) -> OrderContent:
     return orders.describe(orders.place(Owner.of(ctx.caller), inp.cart_id, inp.price, currency, ctx.charge))
-
-
-def _summary(product: Product) -> ProductSummary:
-    return {
-        "id": product.slug,
-        "name": product.name,
-        "category": product.category_id,
-        "price": amount(product.price, product.currency),
-        "currency": product.currency,
-        "in_stock": product.stock,
-    }

@@ -51,6 +51,10 @@ class Narrator:
     def agent(self, text: str) -> None:
         self.says("agent", text, style="cyan")
 
+    def helper(self, text: str) -> None:
+        """An agent at the pages, with a token."""
+        self.says("helper", text, style="cyan")
+
     def site(self, text: str) -> None:
         self.says("site", text, style="magenta")
 

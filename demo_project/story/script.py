@@ -31,6 +31,7 @@ from agentweb.wire.strict_json import dumps
 from demo_project.running import LOOPBACK
 from demo_project.shop.models import Order, Product
 from demo_project.staging import person
+from demo_project.story.chapters import answered, play, refused
 from demo_project.story.narrator import Narrator, UnexpectedError, shown
 
 PAPER: Final = "copy-paper-a4-recycled"
@@ -54,7 +55,7 @@ class Story:
 
     def play(self) -> None:
         """All chapters in order. Raises UnexpectedError at the first step that goes otherwise."""
-        chapters: tuple[Callable[[], None], ...] = (
+        chapters = (
             self.the_agent_looks_around,
             self.the_agent_searches,
             self.a_careless_call_is_explained,
@@ -70,17 +71,12 @@ class Story:
             self.ada_changes_her_mind,
         )
         with self.http, self.agent:
-            for chapter in chapters:
-                try:
-                    chapter()
-                except (LookupError, TypeError, ValueError, httpx.HTTPError) as error:
-                    got = f"{type(error).__name__}: {error}"
-                    raise UnexpectedError("the answers have their shape", "no surprise", got) from error
+            play(chapters)
 
     def the_agent_looks_around(self) -> None:
         self.tell.step("The agent asks what can be done here")
         self.tell.agent("GET /.well-known/agent-actions.json")
-        manifest = self._get("/.well-known/agent-actions.json")
+        manifest = answered(self.http.get("/.well-known/agent-actions.json"))
         actions = {action["name"]: action for action in manifest["actions"]}
         self.tell.site(f"200, {len(actions)} actions: {', '.join(sorted(actions))}")
         self.tell.expect("version of the manifest", "agent-actions/0.1", manifest["version"])
@@ -103,7 +99,7 @@ class Story:
         self.tell.step("A careless call is refused with everything that is wrong with it")
         path = "/agent/search_products?query=&limit=500&colour=white"
         self.tell.agent(f"GET {path}")
-        refusal = self._refusal(self.http.get(path))
+        refusal = refused(self.http.get(path))
         for problem in refusal["problems"]:
             self.tell.site(f"{problem['field']}: {problem['message']}")
         self.tell.expect("answer", "invalid_input", refusal["code"])
@@ -117,7 +113,7 @@ class Story:
         self.tell.step("Without a grant nobody fills a cart")
         body = {"product_id": PAPER, "quantity": QUANTITY}
         self.tell.agent(f"POST /agent/add_to_cart {shown(body)}, unsigned")
-        refusal = self._refusal(self.http.post("/agent/add_to_cart", json=body))
+        refusal = refused(self.http.post("/agent/add_to_cart", json=body))
         self.tell.site(f"{refusal['status']}: {refusal['message']}")
         self.tell.expect("answer", "grant_required", refusal["code"])
         self.tell.expect("scope to ask for", "cart:write", ", ".join(refusal.get("required_scope", [])))
@@ -183,7 +179,7 @@ class Story:
             "with another amount, what fails", "signature", verify_receipt(forged, self.site_keys)
         )
         self.tell.agent("POST /agent-actions/receipts/verify")
-        verdict = self._read(self.http.post("/agent-actions/receipts/verify", json={"receipt": receipt}))
+        verdict = answered(self.http.post("/agent-actions/receipts/verify", json={"receipt": receipt}))
         self.tell.site(shown(verdict))
         self.tell.expect("the site stands by it", True, verdict["valid"] and verdict["in_log"])
 
@@ -210,7 +206,7 @@ class Story:
         self.tell.agent("GET /agent/cart, signed")
         self.tell.site(str(first.status_code))
         self.tell.says("copycat", "GET /agent/cart, the same bytes", style="red")
-        refusal = self._refusal(self.http.get("/agent/cart", headers=headers))
+        refusal = refused(self.http.get("/agent/cart", headers=headers))
         self.tell.site(f"{refusal['status']}: {refusal['message']}")
         self.tell.expect("status of the first", 200, first.status_code)
         self.tell.expect("answer to the copy", "request_replayed", refusal["code"])
@@ -223,11 +219,11 @@ class Story:
         self.feeders_before = _on_the_shelf(FEEDER)
         purchase = {"cart_id": cart["cart_id"], "price": cart["total"]}
         self.tell.agent(f"checkout {shown(purchase)}")
-        refused = self._refused(lambda: self.agent.call_action(self.origin, "checkout", purchase))
-        self.tell.says("(client)", refused.message, style="dim")
-        self.tell.expect("answer of its own client, which sends nothing", "grant_required", refused.code)
+        held_back = self._refused(lambda: self.agent.call_action(self.origin, "checkout", purchase))
+        self.tell.says("(client)", held_back.message, style="dim")
+        self.tell.expect("answer of its own client, which sends nothing", "grant_required", held_back.code)
         self.tell.says("reckless", "POST /agent/checkout, past the client", style="red")
-        refusal = self._refusal(self._post("/agent/checkout", purchase))
+        refusal = refused(self._post("/agent/checkout", purchase))
         self.tell.site(f"{refusal['status']}: {refusal['message']}")
         self.tell.expect("answer", "mandate_exceeded", refusal["code"])
         self.tell.expect("limit", "total", refusal.get("limit"))
@@ -282,22 +278,6 @@ class Story:
         except AgentError as error:
             return error
         raise UnexpectedError("the call is refused", "an error", answer.value)
-
-    def _get(self, path: str) -> Any:
-        return self._read(self.http.get(path))
-
-    def _read(self, response: httpx.Response) -> Any:
-        if response.status_code != httpx.codes.OK:
-            raise UnexpectedError("the site answers", 200, f"{response.status_code} {response.text}")
-        return response.json()
-
-    def _refusal(self, response: httpx.Response) -> dict[str, Any]:
-        """The ``error`` member of an answer that must be no, and its ``status``."""
-        try:
-            error: dict[str, Any] = response.json()["error"]
-        except (ValueError, KeyError, TypeError):
-            raise UnexpectedError("the site refuses", "an error", response.text) from None
-        return {**error, "status": response.status_code}
 
     def _post(self, path: str, value: Any) -> httpx.Response:
         """Signed by hand, as an agent without a careful client would."""
