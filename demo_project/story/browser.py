@@ -37,17 +37,28 @@ class Browser:
         """The HTML of a page; relative addresses are the site's."""
         return self._shown(self.http.get(urljoin(self.url, url)))
 
-    def press(self, button: str, fill: Mapping[str, str] = _NOTHING, *, untick: Collection[str] = ()) -> str:
+    def press(
+        self,
+        button: str,
+        fill: Mapping[str, str] = _NOTHING,
+        *,
+        of: str | None = None,
+        untick: Collection[str] = (),
+    ) -> str:
         """Press the first button on the page whose text begins so, after filling in its form; the page that follows.
 
-        ``untick`` are values of boxes that are ticked and shall not be.
+        ``of`` is the value that the button sends, where several have one text; ``untick`` are values of boxes that
+        are ticked and shall not be.
         """
         found = [
-            (form, text) for form in forms_of(self.page) for text in form.buttons if text.startswith(button)
+            (form, pressed)
+            for form in forms_of(self.page)
+            for text, pressed in form.buttons.items()
+            if text.startswith(button) and of in {None, pressed and pressed[1]}
         ]
         if not found:
             raise LookupError(f"{self.url} has no button {button!r}")
-        form, text = found[0]
+        form, pressed = found[0]
         kept = [(name, value) for name, value in form.fields if name not in fill and value not in untick]
         sent = [*kept, *fill.items(), *([pressed] if pressed else [])]
         data: dict[str, list[str]] = {}
