@@ -1,9 +1,9 @@
 """Where manifests answer: explicit patterns for each page of the catalog and each form, always up to date.
 
 Where there are pages there is the site map too. The catalog may change after the URLconf was loaded (tests do it), so
-the patterns are looked up in a resolver that follows ``registry.version``. There is no pattern that takes every ``.json``, so the site's own URLs are not taken.
-Where a page has parameters, a URL of the site's own that is made for a path goes first: ``/<slug:page>`` does not
-take ``/feed.json`` away from the site.
+the patterns are looked up in a resolver that follows ``registry.version``. There is no pattern that takes every
+``.json``, so the site's own URLs are not taken. Where a page has parameters, a URL of the site's own that is made for
+a path goes first: ``/<slug:page>`` does not take ``/feed.json`` away from the site.
 """
 
 from __future__ import annotations

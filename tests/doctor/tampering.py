@@ -83,6 +83,14 @@ has_its_own_404 = _instead(lambda request: "no-such-name" in request.path, 404)
 takes_an_action = _instead(lambda request: request.path.startswith("/agent/"), 200)
 
 
+def drops_the_token(get_response: GetResponse) -> GetResponse:
+    def tampered(request: HttpRequest) -> HttpResponse:
+        request.META.pop("HTTP_AUTHORIZATION", None)
+        return get_response(request)
+
+    return tampered
+
+
 def crashes(get_response: GetResponse) -> GetResponse:
     def tampered(request: HttpRequest) -> HttpResponse:
         raise RuntimeError("the middleware is broken")
@@ -104,6 +112,10 @@ class UnderAPath:
 
 class CatchAll:
     urlpatterns = (path("", include("agentweb.urls")), re_path("", own_page))
+
+
+class WithACart:
+    urlpatterns = (path("", include("agentweb.urls")), path("cart/", own_page))
 
 
 class EverythingFirst:

@@ -13,9 +13,11 @@ from django.core.checks import Warning as CheckWarning
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from agentweb import AgentError, action
+from agentweb import AgentError, action, page
 from agentweb.access.models import Bucket, Nonce, SiteKey
 from agentweb.agent_actions import manifest, published
+from agentweb.aip import manifest as aip_manifest
+from agentweb.aip import published as aip_published
 from agentweb.doctor import database_probes, keys_probes, probes
 from agentweb.doctor.examination import Finding
 from agentweb.http import doors
@@ -438,6 +440,50 @@ def a_read_that_writes(bench: Bench) -> None:
 @plant("D106", also="/agent/agentweb-doctor-no-such-name")
 def another_404(bench: Bench) -> None:
     bench.middleware("has_its_own_404")
+
+
+# -- pages
+
+
+def cart(bench: Bench) -> None:
+    """A page that holds, where the site has a view."""
+    bench.settings.ROOT_URLCONF = tampering.WithACart
+    page("/cart", title="Cart", actions=["put"])
+
+
+def test_a_sound_page_is_no_fault(
+    wrong: Callable[[], list[Finding]], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cart(Bench(settings, monkeypatch))
+    assert wrong() == []
+
+
+@plant("D110", also="/cart.toon does not say")
+def two_forms_that_differ(bench: Bench) -> None:
+    cart(bench)
+    bench.patch.setattr("agentweb.aip.published.toon.dumps", lambda document: b"protocol: AIP")
+    aip_published.documents.forget()
+    bench.exits.append(aip_published.documents.forget)
+
+
+@plant("D111", also="put on /cart")
+def an_example_of_another_action(bench: Bench) -> None:
+    cart(bench)
+    as_it_is = aip_manifest._entry
+    bench.patch.setattr(aip_manifest, "_entry", lambda offer: {**as_it_is(offer), "input_example": [1]})
+    aip_published.documents.forget()
+    bench.exits.append(aip_published.documents.forget)
+
+
+@plant("D011", "D112", also="The page /cart has a manifest and answers 404 itself")
+def a_page_that_is_not_there(bench: Bench) -> None:
+    page("/cart", title="Cart")
+
+
+@plant("D113", also="/cart.json, asked with a token that is none, answers 200", fix="WSGIPassAuthorization")
+def a_server_that_keeps_the_header(bench: Bench) -> None:
+    cart(bench)
+    bench.middleware("drops_the_token")
 
 
 def test_a_made_up_example_may_be_refused(wrong: Callable[[], list[Finding]]) -> None:
