@@ -16,21 +16,18 @@ REQUIREMENTS = (
         INTRODUCTION,
         "must",
         "Each registered page has its manifest as JSON at the page's address with .json.",
-        planned="pages",
     ),
     Requirement(
         "AIP-1.2",
         INTRODUCTION,
         "must",
         "Each registered page has its manifest as TOON at the page's address with .toon.",
-        planned="pages",
     ),
     Requirement(
         "AIP-1.3",
         INTRODUCTION,
         "must",
         "The .toon manifest decodes to exactly the .json manifest.",
-        planned="pages",
     ),
     Requirement(
         "AIP-1.4",
@@ -38,42 +35,36 @@ REQUIREMENTS = (
         "must",
         "A manifest shows what its page shows at the time of the request: after a change the next manifest "
         "has it.",
-        planned="pages",
     ),
     Requirement(
         "AIP-1.5",
         INTRODUCTION,
         "must",
         "A manifest lists what can be done on its own page, and no action of other pages.",
-        planned="pages",
     ),
     Requirement(
         "AIP-2.1",
         EXAMPLE,
         "must",
         'The manifest\'s protocol is "AIP".',
-        planned="pages",
     ),
     Requirement(
         "AIP-2.2",
         EXAMPLE,
         "must",
         'The manifest\'s version is "0.1-demo".',
-        planned="pages",
     ),
     Requirement(
         "AIP-2.3",
         EXAMPLE,
         "must",
         "The manifest's page is the path of the page it belongs to.",
-        planned="pages",
     ),
     Requirement(
         "AIP-2.4",
         EXAMPLE,
         "must",
         "The manifest's sitemap is the absolute address of the site's sitemap.toon.",
-        planned="pages",
     ),
     Requirement(
         "AIP-2.5",
@@ -87,7 +78,6 @@ REQUIREMENTS = (
         EXAMPLE,
         "must",
         "The manifest's state_scope says whether its state is that of a session or only the public schema.",
-        planned="pages",
     ),
     Requirement(
         "AIP-2.7",
@@ -109,7 +99,6 @@ REQUIREMENTS = (
         EXAMPLE,
         "must",
         'The manifest\'s invoke_method is "POST".',
-        planned="pages",
     ),
     Requirement(
         "AIP-2.10",
@@ -132,7 +121,6 @@ REQUIREMENTS = (
         "must",
         "The manifest's actions are objects with id, description, input_schema, input_example and "
         "consequential.",
-        planned="pages",
     ),
     Requirement(
         "AIP-2.13",
@@ -140,14 +128,12 @@ REQUIREMENTS = (
         "must",
         "The example's control panel, registered as a page, gives a session manifest with every member of "
         "the example.",
-        planned="pages",
     ),
     Requirement(
         "AIP-3.1",
         STATE,
         "must",
         "state holds what the page's state function returned and nothing that the page did not choose.",
-        planned="pages",
     ),
     Requirement(
         "AIP-3.2",
@@ -182,7 +168,6 @@ REQUIREMENTS = (
         ACTIONS,
         "must",
         "An action's description says in words for a model what the action does.",
-        planned="pages",
     ),
     Requirement(
         "AIP-4.3",
@@ -219,7 +204,6 @@ REQUIREMENTS = (
         "must",
         "consequential is true for every action that spends, sends, deletes or is declared to matter, and "
         "false for the rest.",
-        planned="pages",
     ),
     Requirement(
         "AIP-4.8",
@@ -248,21 +232,18 @@ REQUIREMENTS = (
         SCOPES,
         "must",
         'Without a token, state_scope is "public_schema_only".',
-        planned="pages",
     ),
     Requirement(
         "AIP-5.2",
         SCOPES,
         "must",
         "Without a token, the manifest has the page's whole catalog of actions.",
-        planned="pages",
     ),
     Requirement(
         "AIP-5.3",
         SCOPES,
         "must",
         "Without a token, state is empty.",
-        planned="pages",
     ),
     Requirement(
         "AIP-5.4",
@@ -276,7 +257,6 @@ REQUIREMENTS = (
         SCOPES,
         "must",
         'For the holder of a live token, state_scope is "session".',
-        planned="pages",
     ),
     Requirement(
         "AIP-5.6",
@@ -284,21 +264,18 @@ REQUIREMENTS = (
         "must",
         "For the holder of a live token, state is the present state of that session's person and of nobody "
         "else.",
-        planned="pages",
     ),
     Requirement(
         "AIP-5.7",
         SCOPES,
         "must",
         "For the holder of a live token, the actions are those that this session has.",
-        planned="pages",
     ),
     Requirement(
         "AIP-5.8",
         SCOPES,
         "must",
         "A token that is wrong, expired or revoked gets no session manifest.",
-        planned="pages",
     ),
     Requirement(
         "AIP-5.9",
