@@ -1,5 +1,4 @@
-"""The site for an ASGI server: ``uvicorn demo_project.asgi:application``. Serves its static files itself,
-and keeps the streams of open pages without a thread for each."""
+"""The site for an ASGI server: ``uvicorn demo_project.asgi:application``. It serves its static files itself."""
 
 from __future__ import annotations
 

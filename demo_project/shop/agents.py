@@ -98,6 +98,7 @@ def cart(inp: Nothing, ctx: Context) -> CartList:
 
 
 @action(
+    title="Order and pay in US dollars",
     effect="spend",
     scope="checkout",
     cost={"field": "price", "currency": "USD"},
@@ -112,6 +113,7 @@ def checkout(inp: Purchase, ctx: Context) -> OrderContent:
 
 
 @action(
+    title="Order and pay in yen",
     effect="spend",
     scope="checkout",
     cost={"field": "price", "currency": "JPY"},

@@ -32,6 +32,85 @@ def issue(subject: str, scopes: list[str], site: str, user: str | None, spending
     return given.documents
 
 
+def password(name: str) -> str:
+    """A new password of a person or of the staff."""
+    from demo_project.staging import renew_password
+
+    return renew_password(name)
+
+
+def token(name: str, scopes: list[str], site: str) -> str:
+    """The token of a new session of a person or of the staff."""
+    from agentweb.access import sessions
+    from demo_project.staging import STAFF, person, staff
+
+    user = staff() if name == STAFF else person(name)
+    return sessions.create(user=user, scopes=scopes, expires_in=3600, site=site)[1]
+
+
+def price(slug: str, minor: int) -> int:
+    from demo_project.shop.models import Product
+
+    return Product.objects.filter(pk=slug).update(price=minor)
+
+
+def order_of(name: str, products: dict[str, int]) -> str:
+    """What a person ordered at the pages; the order's id."""
+    from demo_project.shop import carts, orders, slips
+    from demo_project.shop.ownership import Owner
+    from demo_project.staging import person
+
+    owner = Owner.at_the_pages(person(name).pk)
+    for slug, quantity in products.items():
+        cart = carts.add(owner, slug, quantity)
+    return orders.place(owner, cart.pk, carts.describe(cart)["total"], cart.currency, slips.pay).pk
+
+
+def cancel(name: str, order_id: str) -> str:
+    """Cancel an order; the id of the request that comes of it."""
+    from demo_project.shop import orders
+    from demo_project.shop.ownership import Owner
+    from demo_project.staging import person
+
+    order = orders.cancel(Owner.at_the_pages(person(name).pk), order_id)
+    return order.requests.get(kind="refund").ident
+
+
+def send_off(order_id: str) -> int:
+    """Ship an order, as the admin does; how many were shipped."""
+    from demo_project.shop import orders
+    from demo_project.shop.models import Order
+
+    return orders.ship(Order.objects.filter(pk=order_id))
+
+
+def requests_of(order_id: str) -> list[list[str]]:
+    from demo_project.shop.models import StaffRequest
+
+    found = StaffRequest.objects.filter(order=order_id)
+    return [[each.ident, each.kind, each.status] for each in found]
+
+
+def queries(origin: str, path: str, name: str | None = None, token: str | None = None) -> list[int]:
+    """[status, queries] of a page of the site at ``origin``, for somebody who is logged in or shows a token."""
+    from django.conf import settings
+    from django.db import connection
+    from django.test import Client, override_settings
+    from django.test.utils import CaptureQueriesContext
+
+    from demo_project.staging import STAFF, person, staff
+
+    headers = {"host": origin.partition("://")[2]} | ({"authorization": f"Bearer {token}"} if token else {})
+    client = Client(headers=headers)
+    if name:
+        client.force_login(staff() if name == STAFF else person(name))
+    with override_settings(AGENTWEB={**settings.AGENTWEB, "ORIGIN": origin}):
+        client.get(path)
+        with CaptureQueriesContext(connection) as seen:
+            answer = client.get(path)
+    return [answer.status_code, len(seen)]
+
+
 def stock(slug: str) -> int:
     from demo_project.shop.models import Product
 

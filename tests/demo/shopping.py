@@ -18,6 +18,7 @@ from agentweb.wire.grants import encode_chain
 from agentweb.wire.http_signature import sign_request
 from agentweb.wire.signing import SigningKey
 from agentweb.wire.strict_json import dumps
+from demo_project.story.browser import Browser
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERYTHING = ("cart:*", "checkout", "orders:*", "contact:send", "profile:write", "reviews:write")
@@ -82,6 +83,41 @@ class Shop:
             "issue", subject=key.public, scopes=list(scopes), site=site, user=person, spending=spending
         )
         return Shopper(self.origin, key, encode_chain(chain))
+
+    def queries(self, path: str, *, name: str | None = None, token: str | None = None) -> tuple[int, int]:
+        """(status, queries) of a page, for a person who is logged in or an agent with a token."""
+        status, count = self.desk.ask("queries", origin=self.origin, path=path, name=name, token=token)
+        return status, count
+
+    def browser(self, person: str) -> Browser:
+        """The browser of a person, or of the staff, who has logged in."""
+        browser = Browser(self.origin)
+        browser.log_in(person, self.desk.ask("password", name=person))
+        return browser
+
+    def helper(self, person: str, *scopes: str) -> Helper:
+        """An agent with a session token for a person."""
+        site = urlsplit(self.origin).netloc
+        return Helper(self.origin, self.desk.ask("token", name=person, scopes=list(scopes), site=site))
+
+
+class Helper:
+    """One agent at the shop's pages."""
+
+    def __init__(self, origin: str, token: str) -> None:
+        self.token = token
+        headers = {"Authorization": f"Bearer {token}"}
+        self.http = httpx.Client(base_url=origin, trust_env=False, timeout=30, headers=headers)
+
+    def sees(self, page: str) -> Any:
+        """The state of a page, which must be there."""
+        answer = self.http.get(f"{page}.json")
+        assert answer.status_code == 200, answer.text
+        return answer.json()["state"]
+
+    def invokes(self, action: str, value: Any, **more: Any) -> tuple[int, Any]:
+        answer = self.http.post("/__aim/invoke", json={"actionId": action, "input": value, **more})
+        return answer.status_code, answer.json()
 
 
 class Shopper:

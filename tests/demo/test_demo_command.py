@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from demo_project.origin import lock_of, note_of, noted_origin
+from demo_project.story.browser import Browser
 from tests.demo.shopping import ROOT
 
 ESCAPE = "\x1b"
@@ -100,8 +101,35 @@ def test_the_story_ends_well_and_prints_plain_text_into_a_pipe(tmp_path: Path) -
             "request_replayed",
             "mandate_exceeded",
             "grant_revoked",
+            "state_scope: public_schema_only",
+            "session_pending",
+            "insufficient_scope",
+            "boxes of tea in the cart: 2",
+            '"input": "req-',
+            "session_revoked",
         ):
             assert word in done.stdout
+        assert longest(done.stdout) <= 260
+
+
+def longest(text: str) -> int:
+    """The length of the longest line that is told; nobody reads on when they are longer."""
+    return max(map(len, text.splitlines()))
+
+
+def test_the_story_compares_the_two_forms_of_a_page_by_a_counter_that_it_names(tmp_path: Path) -> None:
+    done = tell("--database", tmp_path / "story.sqlite3", cwd=tmp_path)
+    assert "Tokens are counted by cl100k_base." in done.stdout
+    found = re.findall(
+        r"(/\w+): +JSON +([\d,]+) tokens, +([\d,]+) bytes; +TOON +([\d,]+) tokens, +([\d,]+) bytes",
+        done.stdout,
+    )
+    assert [page for page, *_ in found] == ["/index", "/cart", "/orders"]
+    json_tokens, json_bytes, toon_tokens, toon_bytes = (
+        int(number.replace(",", "")) for number in found[0][1:]
+    )
+    assert toon_tokens < json_tokens < json_bytes
+    assert toon_bytes < json_bytes
 
 
 def test_a_story_that_goes_otherwise_says_what_was_expected_and_ends_with_1(tmp_path: Path) -> None:
@@ -196,15 +224,44 @@ def run(command: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 def lines_for_people(process: subprocess.Popen[str]) -> dict[str, str]:
     assert process.stdout is not None
-    lines = [process.stdout.readline().rstrip("\n") for _ in range(4)]
+    lines = [process.stdout.readline().rstrip("\n") for _ in range(5)]
     return dict(line.split(": ", 1) for line in lines)
+
+
+def passwords(process: subprocess.Popen[str]) -> dict[str, str]:
+    """Of the customers, by name; what stands before them has been read."""
+    assert process.stdout is not None
+    lines = [process.stdout.readline() for _ in range(2)]
+    return dict(re.fullmatch(r"customer: (\S+) (\S+)\n", line).groups() for line in lines)  # type: ignore[union-attr]
+
+
+def test_people_log_in_with_the_printed_passwords_to_a_shop_with_some_life(tmp_path: Path) -> None:
+    with served("--database", tmp_path / "shop.sqlite3") as (process, origin, user, password):
+        lines_for_people(process)
+        customers = passwords(process)
+        assert sorted(customers) == ["ada", "grace"]
+        grace = Browser(origin)
+        grace.log_in("grace", customers["grace"])
+        assert "Refund: pending" in grace.open("/orders")
+        staff = Browser(origin)
+        staff.log_in(user, password)
+        page = " ".join(re.sub(r"<[^>]+>", " ", staff.open("/control-panel")).split())
+        assert "2 requests wait for a decision." in page
+        assert re.search(r"req-3 Refund For grace, order or_[\w-]{22} \$42\.00 Approve", page)
+        assert "req-1 Large purchase ada $267.00 approved staff" in page
+        assert "2 reviews" in staff.open("/products/copy-paper-a4")
 
 
 def test_the_printed_lines_let_an_agent_in(tmp_path: Path) -> None:
     database = tmp_path / "a shop.sqlite3"
     with served("--database", database) as (process, origin, *_):
         told = lines_for_people(process)
-        for name in ("front page", "admin, for the staff login", "manifest"):
+        for name in (
+            "front page",
+            "admin, for the staff login",
+            "manifest",
+            "control panel, for the staff login",
+        ):
             assert told[name].startswith(f"{origin}/")
             assert httpx.get(told[name], trust_env=False, follow_redirects=True).status_code == 200
         store = {"AGENTWEB_KEY_STORE": str(tmp_path / "agent-keys.json")}
