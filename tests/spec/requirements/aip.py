@@ -140,21 +140,18 @@ REQUIREMENTS = (
         STATE,
         "must",
         "state is an object of plain JSON values under names; what is not JSON never reaches the agent.",
-        planned="pages",
     ),
     Requirement(
         "AIP-3.3",
         STATE,
         "must",
         "A page that gives no state has an empty one, so that all it holds stays private.",
-        planned="pages",
     ),
     Requirement(
         "AIP-3.4",
         STATE,
         "must",
         "A password never appears in a manifest, at any depth, even when a state function returned it.",
-        planned="pages",
     ),
     Requirement(
         "AIP-4.1",
@@ -250,7 +247,6 @@ REQUIREMENTS = (
         SCOPES,
         "must",
         "A public manifest has no other visitor's data in any member, also right after a session was served.",
-        planned="pages",
     ),
     Requirement(
         "AIP-5.5",
