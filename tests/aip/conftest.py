@@ -1,3 +1,3 @@
-from tests.support.web_fixtures import catalog, many_callers, site_key
+from tests.support.web_fixtures import catalog, many_callers, shop, site_key
 
-__all__ = ["catalog", "many_callers", "site_key"]
+__all__ = ["catalog", "many_callers", "shop", "site_key"]

@@ -106,14 +106,12 @@ REQUIREMENTS = (
         "must",
         "invoke_example has an actionId and an input that the site accepts when they are posted as they "
         "stand.",
-        planned="pages",
     ),
     Requirement(
         "AIP-2.11",
         EXAMPLE,
         "must",
         "Posting actionId and input to invoke_url runs that action with that input.",
-        planned="pages",
     ),
     Requirement(
         "AIP-2.12",
@@ -158,7 +156,6 @@ REQUIREMENTS = (
         ACTIONS,
         "must",
         "An action's id is the value that actionId takes in an invocation.",
-        planned="pages",
     ),
     Requirement(
         "AIP-4.2",
@@ -172,28 +169,24 @@ REQUIREMENTS = (
         "must",
         "input_schema is exact: an input that satisfies it passes validation, and one that does not is "
         "refused.",
-        planned="pages",
     ),
     Requirement(
         "AIP-4.4",
         ACTIONS,
         "must",
         "input_schema is either of type string or an object whose members are all strings, with no nesting.",
-        planned="pages",
     ),
     Requirement(
         "AIP-4.5",
         ACTIONS,
         "must",
         "input_example is valid by the input_schema beside it.",
-        planned="pages",
     ),
     Requirement(
         "AIP-4.6",
         ACTIONS,
         "should",
         "An input of the example's shape with other values is never refused for its shape.",
-        planned="pages",
     ),
     Requirement(
         "AIP-4.7",
@@ -214,7 +207,6 @@ REQUIREMENTS = (
         ACTIONS,
         "must",
         "An action that takes a string accepts the bare string as input.",
-        planned="pages",
     ),
     Requirement(
         "AIP-4.10",
@@ -222,7 +214,6 @@ REQUIREMENTS = (
         "must",
         "An action that takes a string refuses an object around it, with a problem that says to send the "
         "bare string.",
-        planned="pages",
     ),
     Requirement(
         "AIP-5.1",
