@@ -95,13 +95,14 @@
     }
     console.error(`agentweb: ${error.code}: ${error.message}`, error.problems || "");
     if (status === 422 || status === 413) {
-      // What this message said cannot be said; the next change is tried again.
-      if (body.answers) answers = answers.slice(body.answers.length);
-      for (const problem of error.problems || []) {
-        const place = /^\/offers\/(\d+)/.exec(problem.pointer);
-        if (place) handlers.delete(body.offers[place[1]]);
+      // What the site has not declared is not offered again; anything else waits for the page's next change.
+      const places = (error.problems || []).map((problem) => /^\/offers\/(\d+)$/.exec(problem.pointer));
+      const unknown = places.filter(Boolean).map((place) => body.offers[place[1]]);
+      if (body.answers && !unknown.length) answers = answers.slice(body.answers.length);
+      if (unknown.filter((name) => handlers.delete(name)).length) {
+        news = { ...told, ...news };
+        return 0;
       }
-      if (!tab && status === 422) return later();
     }
     return null;
   }
@@ -178,6 +179,9 @@
   });
 
   if (!url) return;
+  // When the page's own deferred scripts have run, so that the first message has what they publish.
+  if (document.readyState === "complete") soon(0);
+  else document.addEventListener("DOMContentLoaded", () => soon(0));
   addEventListener("pagehide", () => {
     gone = true;
     clearTimeout(timer);
@@ -197,5 +201,4 @@
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") changed("active");
   });
-  soon(0);
 })();
