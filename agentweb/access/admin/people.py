@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
 from django.contrib import admin
@@ -21,6 +21,11 @@ from django.utils.translation import gettext_lazy as _
 
 from agentweb.access.admin import showing
 from agentweb.access.admin.base import ChosenFilter, Rows
+
+if TYPE_CHECKING:
+    _ModelChoiceField = forms.ModelChoiceField[Any]
+else:
+    _ModelChoiceField = forms.ModelChoiceField
 
 _LONGEST_NAME: Final = 254
 
@@ -49,7 +54,7 @@ def person_field(
         and registered.get_search_fields(request)
         and registered.has_view_permission(request)
     ):
-        return forms.ModelChoiceField(
+        return _PersonChoice(
             registered.get_queryset(request),  # the site may show its staff some people only
             label=label,
             help_text=help_text,
@@ -57,6 +62,12 @@ def person_field(
             widget=AutocompleteSelect(field, site),
         )
     return PersonNameField(label=label, help_text=help_text, required=required)
+
+
+class _PersonChoice(_ModelChoiceField):
+    def to_python(self, value: Any) -> Any:
+        _refuse_nul(value)
+        return super().to_python(value)
 
 
 class PersonNameField(forms.CharField):
@@ -73,6 +84,7 @@ class PersonNameField(forms.CharField):
         name = super().to_python(value)
         if not name:
             return None
+        _refuse_nul(name)
         model = get_user_model()
         person = model._default_manager.filter(**{model.USERNAME_FIELD: name}).first()
         if person is None:
@@ -93,15 +105,17 @@ class PersonFilter(ChosenFilter):
     title = _("person")
     parameter_name = "person"
 
-    person: Any = None
-
     def name_of(self, value: str) -> str:
+        """The name of somebody who has rows here, which show it anyway; else what was asked for. To say more would
+        tell whoever may see this list the name of everybody."""
+        row = None
         with suppress(ValueError, ValidationError, OverflowError):
-            self.person = get_user_model()._default_manager.filter(pk=value).first()
-        return super().name_of(value if self.person is None else str(self.person))
+            rows = self.model_admin.get_queryset(self.request).select_related("user")
+            row = rows.filter(user=value).order_by().first()
+        return super().name_of(value if row is None else str(row.user))
 
     def narrowed(self, rows: Rows, value: str) -> Rows:
-        return rows.none() if self.person is None else rows.filter(user=self.person)
+        return rows.filter(user=value)
 
 
 class PersonColumns:
@@ -120,6 +134,12 @@ class PersonColumns:
         if row.user is None:
             return showing.person(None)
         return showing.link(self.admin_site, type(row.user), row.user_id, showing.said(row.user))
+
+
+def _refuse_nul(value: Any) -> None:
+    """Nobody is called that, and PostgreSQL takes the question for an error."""
+    if "\0" in str(value):
+        raise ValidationError(gettext("There is no such person."), code="invalid_choice")
 
 
 def search_by_name() -> str:
