@@ -5,6 +5,7 @@ E070       another view of the site answers at the address of a page's manifest,
 E071       the path of a page has a converter that nothing registered
 W070       no view of the site answers at the path of a page
 W071       an action names a page that is not declared
+W072       an action of a page has no form on AIP (see ``projection_checks``)
 ========== =============================================================================================
 """
 
@@ -18,6 +19,7 @@ from django.core.checks import CheckMessage, Error, Warning
 from django.urls import get_resolver
 
 from agentweb.aip.addresses import FORMS, manifest_path
+from agentweb.aip.projection_checks import check_projections
 from agentweb.catalog import page_paths
 from agentweb.catalog.pages import Page
 from agentweb.catalog.registry import registry
@@ -152,5 +154,6 @@ CHECKS: Final[tuple[Callable[..., list[CheckMessage]], ...]] = (
     check_converters,
     check_pages_exist,
     check_named_pages,
+    check_projections,
 )
 """What ``agentweb.checks`` runs for this room."""
