@@ -85,8 +85,7 @@ def check_pages_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="agentweb.W070",
         )
         for page in registry.pages()
-        if page_paths.pattern_of(page.path) is not None
-        and not any(any(_site_views(prefix + sample)) for sample in _samples(page))
+        if (samples := _samples(page)) and not any(any(_site_views(prefix + sample)) for sample in samples)
     ]
 
 
@@ -117,12 +116,12 @@ def _is_included() -> bool:
 
 
 def _samples(page: Page) -> list[str]:
-    """Paths that a URL of the page may have, with and without a slash at the end."""
-    if page_paths.pattern_of(page.path) is None:
+    """Paths that the page may have; none where a converter of the site's own takes none of our samples."""
+    pattern = page_paths.pattern_of(page.path)
+    if pattern is None:
         return []
-    return [
-        page_paths.filled(page.path, sample) for sample in (_SAMPLES if page.parameters else _SAMPLES[:1])
-    ]
+    filled = dict.fromkeys(page_paths.filled(page.path, sample) for sample in _SAMPLES)
+    return [path for path in filled if page_paths.match(pattern, path[1:]) is not None]
 
 
 def _site_views(path: str) -> Iterator[Any]:

@@ -386,6 +386,17 @@ def test_a_session_manifest_costs_the_same_however_many_actions_there_are(
         assert len(agent.get("/cart.json").json()["actions"]) == 40
 
 
+@pytest.mark.requirement("AIP-2.8", "AIP-2.10", "AIP-4.1")
+def test_the_example_is_accepted_as_it_stands_where_the_manifest_says() -> None:
+    declare_control_panel()
+    agent = session(ada(), "requests:approve")
+    manifest = agent.get("/control-panel.json").json()
+    address = manifest["invoke_url"].removeprefix(ORIGIN)
+    answer = agent.request(manifest["invoke_method"], address, manifest["invoke_example"])
+    assert answer.status_code == 200
+    assert answer.json()["result"] == {"approved": "req-3"}
+
+
 def test_a_new_declaration_is_served_at_once() -> None:
     declare_shop()
     before = send("GET", "/cart.json")

@@ -71,7 +71,6 @@ REQUIREMENTS = (
         EXAMPLE,
         "must",
         "The address in sitemap answers and leads to the manifest of every registered page.",
-        planned="pages",
     ),
     Requirement(
         "AIP-2.6",
@@ -92,7 +91,6 @@ REQUIREMENTS = (
         EXAMPLE,
         "must",
         "The manifest's invoke_url is an absolute address that accepts invocations.",
-        planned="pages",
     ),
     Requirement(
         "AIP-2.9",
