@@ -24,7 +24,7 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.fixture(scope="module", params=["asgi-sqlite", "asgi-postgres", "wsgi-sqlite"])
+@pytest.fixture(scope="module", params=["asgi-postgres", "wsgi-sqlite"])
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     kind, database = request.param.split("-")
     with (

@@ -1,0 +1,456 @@
+"""The bridge's address and rows: who may talk there, what is taken from a page, and which stream gets a call."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import connection
+from django.http import HttpResponse
+from django.template import engines
+from django.test import Client, RequestFactory, override_settings
+from django.test.utils import CaptureQueriesContext
+
+from agentweb.access.callers import AGENT, Caller
+from agentweb.aip.bridge import calls, live
+from agentweb.aip.bridge.actions import action_at, actions_of
+from agentweb.aip.bridge.source import Calls
+from agentweb.aip.models import BrowserCall, OpenPage
+from agentweb.catalog.pages import page, page_at
+from agentweb.http.streams import Stream
+from agentweb.invoke.context import Context
+from agentweb.testing import TestAgent, clock
+from agentweb.wire.errors import AgentError
+
+pytestmark = pytest.mark.usefixtures("catalog", "many_callers")
+
+URL = "/__aim/bridge"
+
+
+@pytest.fixture(autouse=True)
+def pages(catalog: None) -> None:
+    do = {"description": "To do it.", "scope": "board:write", "effect": "write"}
+    page(
+        "/board",
+        title="Board",
+        browser_actions=[{"name": "paint", **do}, {"name": "look", "description": "To look."}],
+    )
+    page(
+        "/boards/<int:pk>",
+        title="One board",
+        permission=lambda user, pk: user.username == "ada" and pk < 10,
+        browser_actions=[{"name": "paint", **do}],
+    )
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    return User.objects.create_user("ada")
+
+
+@pytest.fixture
+def bob(db: None) -> User:
+    return User.objects.create_user("bob")
+
+
+@pytest.fixture
+def hers(ada: User) -> Client:
+    client = Client()
+    client.force_login(ada)
+    return client
+
+
+def say(client: Client, **message: Any) -> HttpResponse:
+    answer: HttpResponse = client.post(URL, json.dumps(message), content_type="application/json")
+    return answer
+
+
+def code_of(answer: HttpResponse) -> tuple[int, str]:
+    return answer.status_code, json.loads(answer.content)["error"]["code"]
+
+
+def open_page(client: Client, path: str = "/board", **more: Any) -> str:
+    answer = say(client, page=path, **more)
+    assert answer.status_code == 200, answer.content
+    return str(json.loads(answer.content)["tab"])
+
+
+# -- who
+
+
+def test_a_page_opens_publishes_and_closes(hers: Client, ada: User) -> None:
+    answer = say(hers, page="/board/", state={"lines": 1}, offers=["look"])
+    tab = json.loads(answer.content).pop("tab")
+    assert json.loads(answer.content) == {"tab": tab, "page": "/board", "actions": ["paint", "look"]}
+    assert answer["Cache-Control"] == "no-store"
+    assert live.live(ada.pk, "/board/") == live.Live(True, {"lines": 1}, frozenset({"look"}))
+    assert say(hers, tab=tab, state={"lines": 2}, offers=["look", "paint"]).status_code == 200
+    assert live.live(ada.pk, "/board") == live.Live(True, {"lines": 2}, frozenset({"look", "paint"}))
+    assert say(hers, tab=tab, closed=True).status_code == 200
+    assert live.live(ada.pk, "/board") == live.NOT_OPEN
+    # Nothing of it is kept.
+    assert list(OpenPage.objects.values_list("state", "offers")) == [("{}", "[]")]
+    assert code_of(say(hers, tab=tab, state={})) == (404, "not_found")
+
+
+def test_nobody_but_the_person_who_logged_in_talks_here(hers: Client, bob: User, site_key: None) -> None:
+    tab = open_page(hers)
+    assert code_of(say(Client(), page="/board")) == (401, "session_required")
+    assert code_of(Client().get(URL, {"tab": tab})) == (401, "session_required")
+    his = Client()
+    his.force_login(bob)
+    for answer in (
+        say(his, tab=tab, state={"x": 1}),
+        say(his, tab=tab, closed=True),
+        his.get(URL, {"tab": tab}),
+    ):
+        assert code_of(answer) == (404, "not_found")
+    # Another login of the same person is another browser.
+    other = Client()
+    other.force_login(User.objects.get(username="ada"))
+    assert code_of(say(other, tab=tab, state={})) == (404, "not_found")
+
+
+def test_no_credentials_of_an_agent_count_here(site_key: None, ada: User) -> None:
+    agent = TestAgent(scopes=["*"], user=ada)
+    assert agent.post(URL, {"page": "/board"}).status_code == 401
+
+
+def test_what_a_page_says_needs_its_csrf_token(ada: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ada)
+    assert code_of(say(client, page="/board")) == (403, "not_allowed")
+    request = RequestFactory().get("/board")
+    request.user, request.session = ada, client.session
+    html = (
+        engines["django"].from_string("{% load agentweb_bridge %}{% agentweb_bridge %}").render({}, request)
+    )
+    token = re.search(r'data-csrf-token="(\w+)"', html)
+    header = re.search(r'data-csrf-header="([\w-]+)"', html)
+    assert token is not None
+    assert header is not None
+    client.cookies["csrftoken"] = request.META["CSRF_COOKIE"]
+    answer = client.post(
+        URL,
+        json.dumps({"page": "/board"}),
+        content_type="application/json",
+        headers={header[1]: token[1]},
+    )
+    assert answer.status_code == 200
+
+
+@override_settings(
+    MIDDLEWARE=[
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "django.contrib.auth.middleware.AuthenticationMiddleware",
+        "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    ]
+)
+def test_a_site_that_requires_logins_does_not_send_the_page_to_a_login_form(hers: Client) -> None:
+    assert code_of(say(Client(), page="/board")) == (401, "session_required")
+    open_page(hers)
+
+
+def test_logging_out_closes_the_pages_of_that_login(hers: Client, ada: User) -> None:
+    open_page(hers, state={"x": 1})
+    other = Client()
+    other.force_login(ada)
+    open_page(other, state={"x": 2})
+    hers.logout()
+    assert live.live(ada.pk, "/board").state == {"x": 2}
+    other.logout()
+    assert live.live(ada.pk, "/board") == live.NOT_OPEN
+
+
+# -- what
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/board", 200), ("/boards/3", 200), ("/boards/11", 404), ("/nothing", 404), ("/" + "x" * 499, 404)],
+)
+def test_only_pages_that_the_person_may_see_open(hers: Client, path: str, status: int) -> None:
+    assert say(hers, page=path).status_code == status
+
+
+def test_what_is_not_declared_is_refused_with_what_is(hers: Client) -> None:
+    answer = say(hers, page="/board", offers=["look", "spy", "paint", "pay"])
+    error = json.loads(answer.content)["error"]
+    assert (answer.status_code, error["code"]) == (422, "invalid_input")
+    assert [(each["pointer"], each["allowed"]) for each in error["problems"]] == [
+        ("/offers/1", ["look", "paint"]),
+        ("/offers/3", ["look", "paint"]),
+    ]
+    assert not OpenPage.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"page": 1},
+        {"page": "board"},
+        {"page": "/board", "state": []},
+        {"page": "/board", "offers": "look"},
+        {"page": "/board", "user": 1},
+        {"tab": "1"},
+        {"page": "/board", "answers": [{"call": "bc_" + "0" * 22}]},
+        {"page": "/board", "answers": [{"call": "bc_" + "0" * 22, "error": {"code": "No"}, "result": 1}]},
+    ],
+)
+def test_what_is_no_message_is_refused_with_every_problem(hers: Client, message: dict[str, Any]) -> None:
+    answer = say(hers, **message)
+    assert code_of(answer) == (422, "invalid_input")
+    assert json.loads(answer.content)["error"]["problems"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b'{"page": "/board", "page": "/board"}', b"[1]", b'"\xff"'])
+def test_what_is_no_json_is_refused(hers: Client, body: bytes) -> None:
+    answer = hers.post(URL, body, content_type="application/json")
+    assert answer.status_code in {400, 422}
+    assert answer["Content-Type"].startswith("application/json")
+
+
+def test_secrets_are_not_kept_and_a_large_state_is_refused(hers: Client, ada: User, settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "PAGE_STATE_BYTES": 1_024}
+    tab = open_page(hers, state={"user": {"password": "hunter2", "apiKey": "k", "name": "ada"}})
+    assert live.live(ada.pk, "/board").state == {"user": {"name": "ada"}}
+    answer = say(hers, tab=tab, state={"x": "x" * 1_024})
+    assert code_of(answer) == (413, "payload_too_large")
+
+
+def test_one_person_has_so_many_pages_open_and_the_oldest_close(hers: Client, ada: User) -> None:
+    first = open_page(hers)
+    for _ in range(20):
+        open_page(hers)
+    assert code_of(say(hers, tab=first, state={})) == (404, "not_found")
+
+
+def test_a_page_without_a_stream_is_connected_for_a_moment_only(hers: Client, ada: User) -> None:
+    open_page(hers)
+    assert live.live(ada.pk, "/board").is_connected
+    with clock(OpenPage.objects.get().connected_until.timestamp() + 1):
+        assert not live.live(ada.pk, "/board").is_connected
+
+
+def test_a_message_costs_few_queries_however_many_pages_are_open(hers: Client) -> None:
+    tab = open_page(hers)
+    say(hers, tab=tab, state={"n": 0})
+    with CaptureQueriesContext(
+        connection,
+    ) as few:
+        say(hers, tab=tab, state={"n": 1})
+    for _ in range(5):
+        open_page(hers)
+    with CaptureQueriesContext(connection) as more:
+        say(hers, tab=tab, state={"n": 2})
+    assert len(more) == len(few) <= 6
+
+
+def test_the_script_connects_a_logged_in_person_on_a_page_for_agents_only(ada: User) -> None:
+    def script(path: str, user: Any, **context: Any) -> str:
+        request = RequestFactory().get(path)
+        request.user, request.session = user, SessionStore()
+        if user.pk:
+            request.session["_auth_user_id"] = str(user.pk)
+        template = engines["django"].from_string("{% load agentweb_bridge %}{% agentweb_bridge %}")
+        return str(template.render(context, request))
+
+    with override_settings(STATIC_URL="/static/"):
+        plain = '<script src="/static/agentweb/bridge.js" defer></script>'
+        assert script("/board", AnonymousUser()) == plain
+        assert script("/elsewhere", ada) == plain
+        assert script("/boards/11", ada) == plain
+        found = script("/boards/3/", ada, csp_nonce="n0nce")
+    assert 'data-url="/__aim/bridge" data-page="/boards/3" data-csrf-header="X-CSRFTOKEN"' in found
+    assert 'nonce="n0nce"' in found
+
+
+# -- calls
+
+
+@pytest.fixture
+def source() -> Calls:
+    return Calls()
+
+
+@pytest.fixture
+def quick(settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "BRIDGE_SECONDS": 1}
+
+
+def stream_of(tab: str) -> Stream:
+    return Stream(tab, "user:1", "", lambda: None)
+
+
+def turn(source: Calls, *streams: Stream, ended: tuple[Stream, ...] = ()) -> list[Any]:
+    """(tab, what it got) of one turn of the reader."""
+    found = []
+    for stream, chunk in source.read(streams, ended):
+        text = None if chunk is None else json.loads(chunk.decode().partition("data: ")[2])
+        found.append((stream.topic, text))
+    for stream in streams:
+        stream.is_new = False
+    return found
+
+
+def ask(user: User, name: str = "paint", value: Any = None, path: str = "/board") -> str:
+    """The id of a call that an agent of this person asks for."""
+    found = page_at(path)
+    assert found is not None
+    action = action_at(found[0], path, name)
+    assert action is not None
+    context = Context(
+        action=action,
+        caller=Caller(kind=AGENT, user_id=user.pk),
+        request=None,
+        request_id="rq_1",
+        idempotency_key=None,
+        till=None,
+    )
+    before = set(BrowserCall.objects.values_list("pk", flat=True))
+    action.handler(value or {}, context)
+    [ident] = set(BrowserCall.objects.values_list("pk", flat=True)) - before
+    return str(ident)
+
+
+def test_a_call_goes_to_the_stream_of_its_page_once(hers: Client, ada: User, source: Calls) -> None:
+    tab = open_page(hers, offers=["paint"])
+    other = stream_of(open_page(hers, "/boards/3", offers=["paint"]))
+    stream = stream_of(tab)
+    assert turn(source, stream, other) == []
+    call = ask(ada, value={"n": 1})
+    [(topic, told)] = turn(source, stream, other)
+    assert topic == tab
+    assert told.pop("seconds") > 10
+    assert told == {"call": call, "action": "paint", "input": {"n": 1}}
+    assert turn(source, stream, other) == []
+
+
+def test_a_stream_that_comes_anew_gets_again_what_an_older_one_had(
+    hers: Client, ada: User, source: Calls
+) -> None:
+    tab = open_page(hers, offers=["paint"])
+    old = stream_of(tab)
+    turn(source, old)
+    call = ask(ada)
+    assert len(turn(source, old)) == 1
+    new = stream_of(tab)
+    [(_, told)] = turn(Calls(), new)
+    assert told["call"] == call
+    # The old one may be broken without its process knowing: it takes nothing more, and its end disconnects nobody.
+    second = ask(ada)
+    assert turn(source, old) == []
+    turn(source, ended=(old,))
+    assert OpenPage.objects.get().connected_until - timedelta(seconds=30) > OpenPage.objects.get().active_at
+    [(_, told)] = turn(Calls(), new)
+    assert told["call"] == second
+
+
+def test_the_page_is_disconnected_soon_after_its_stream_has_ended(
+    hers: Client, ada: User, source: Calls
+) -> None:
+    stream = stream_of(open_page(hers))
+    turn(source, stream)
+    turn(source, ended=(stream,))
+    with clock(OpenPage.objects.get().active_at.timestamp() + 20):
+        assert live.live(ada.pk, "/board") == live.NOT_OPEN
+
+
+def test_the_stream_of_a_page_that_was_closed_ends(hers: Client, source: Calls) -> None:
+    stream = stream_of(open_page(hers))
+    turn(source, stream)
+    say(hers, tab=stream.topic, closed=True)
+    source._stay_at = 0.0
+    assert turn(source, stream) == [(stream.topic, None)]
+
+
+def test_a_turn_costs_the_same_whatever_the_number_of_streams(hers: Client, ada: User, source: Calls) -> None:
+    streams = [stream_of(open_page(hers, offers=["paint"])) for _ in range(6)]
+    turn(source, *streams)
+    with CaptureQueriesContext(connection) as idle:
+        turn(source, *streams)
+    assert len(idle) == 1
+    for _ in range(5):
+        ask(ada)
+    with CaptureQueriesContext(connection) as busy:
+        assert len(turn(source, *streams)) == 5
+    assert len(busy) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("quick")
+def test_a_call_that_nobody_took_is_given_up_and_never_delivered(
+    hers: Client, ada: User, source: Calls
+) -> None:
+    stream = stream_of(open_page(hers, offers=["paint"]))
+    turn(source, stream)
+    call = ask(ada)
+    with pytest.raises(AgentError) as late:
+        calls._answer(call, 1, is_read=False, is_threaded=False)
+    assert (late.value.code, late.value.status, late.value.retry_after) == ("timeout", 504, 1)
+    assert turn(source, stream) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_is_taken_from_the_page_that_was_asked_only(
+    hers: Client, ada: User, bob: User, source: Calls
+) -> None:
+    his = Client()
+    his.force_login(bob)
+    stream = stream_of(open_page(hers, offers=["paint"]))
+    turn(source, stream)
+    call = ask(ada)
+    answers = [{"call": call, "result": "done"}]
+    # Before it was sent to the page, nobody can have done it.
+    assert json.loads(say(hers, tab=stream.topic, answers=answers).content)["late"] == [call]
+    turn(source, stream)
+    foreign = open_page(his)
+    assert json.loads(say(his, tab=foreign, answers=answers).content)["late"] == [call]
+    assert json.loads(say(hers, tab=stream.topic, answers=answers).content) == {"tab": stream.topic}
+    assert calls._answer(call, 1, is_read=False, is_threaded=False) == "done"
+    assert not BrowserCall.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_cannot_speak_with_the_codes_of_the_site(hers: Client, ada: User, source: Calls) -> None:
+    stream = stream_of(open_page(hers, offers=["paint"]))
+    turn(source, stream)
+    for code, told in (("needs_human", "browser_failed"), ("wet_paint", "wet_paint")):
+        call = ask(ada)
+        turn(source, stream)
+        say(hers, tab=stream.topic, answers=[{"call": call, "error": {"code": code, "message": "No."}}])
+        with pytest.raises(AgentError) as refused:
+            calls._answer(call, 1, is_read=False, is_threaded=False)
+        assert (refused.value.code, refused.value.status, refused.value.message) == (told, 409, "No.")
+
+
+def test_a_page_gets_so_many_calls_at_once_and_no_more(hers: Client, ada: User) -> None:
+    open_page(hers, offers=["paint"])
+    for _ in range(calls.MAX_OPEN):
+        ask(ada)
+    with pytest.raises(AgentError) as refused:
+        ask(ada)
+    assert refused.value.code == "rate_limited"
+
+
+def test_nobody_s_page_answers_for_an_agent_without_a_person(hers: Client, ada: User, bob: User) -> None:
+    open_page(hers, offers=["paint"])
+    with pytest.raises(AgentError) as refused:
+        ask(bob)
+    assert (refused.value.code, refused.value.retry_after) == ("browser_disconnected", 5)
+    assert live.live(None, "/board") == live.NOT_OPEN
+
+
+def test_browser_actions_are_actions_that_are_the_same_each_time() -> None:
+    found = page_at("/board")
+    assert found is not None
+    first, second = actions_of(found[0])
+    assert (first.name, first.effect, first.scope, second.scope) == ("paint", "write", "board:write", None)
+    assert actions_of(found[0])[0] is first
+    assert action_at(found[0], "/board", "nothing") is None
