@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from agentweb import AgentError
 from agentweb.access import approvals, sessions
@@ -18,6 +21,7 @@ from agentweb.catalog.words import action
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.models import Receipt
 from agentweb.testing import TestAgent, clock
+from agentweb.wire.encoding import new_nonce
 from tests.support.web import send
 
 pytestmark = pytest.mark.usefixtures("catalog", "many_callers", "site_key")
@@ -580,3 +584,33 @@ def test_input_is_judged_after_the_scope_and_before_the_key(agent: TestAgent, an
     assert refusal(invoke(agent, "pay", "wrong", key="x")) == (422, "invalid_input")
     assert refusal(invoke(agent, "pay", {"price": "1"}, key="x")) == (400, "idempotency_key_invalid")
     assert not IdempotencyRecord.objects.exists()
+
+
+# -- what it costs
+
+
+def test_a_call_asks_the_database_as_often_as_at_the_action_s_own_path(
+    agent: TestAgent,
+) -> None:
+    def queries(send_it: Any) -> int:
+        send_it()
+        with CaptureQueriesContext(connection) as captured:
+            assert send_it().status_code == 200
+        return len(captured)
+
+    for name, here, there in (
+        ("order", "7", lambda: agent.get("/agent/order?id=7")),
+        ("approve_request", "req-3", lambda: agent.post("/agent/approve_request", b'"req-3"')),
+        ("pay", {"price": "0.01"}, lambda: agent.post("/agent/pay", {"price": 0.01})),
+    ):
+        is_keyed = name != "order"
+        ours = partial(_invoke_anew, agent, name, here, is_keyed=is_keyed)
+        assert queries(ours) == queries(there), name
+    anonymous_read = {"actionId": "search_products", "input": {"query": "tea"}}
+    assert queries(lambda: anonymous(anonymous_read)) == queries(
+        lambda: send("GET", "/agent/search_products?query=tea")
+    )
+
+
+def _invoke_anew(agent: TestAgent, name: str, value: Any, *, is_keyed: bool) -> HttpResponse:
+    return invoke(agent, name, value, key=new_nonce() if is_keyed else None)
