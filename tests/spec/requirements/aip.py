@@ -274,6 +274,5 @@ REQUIREMENTS = (
         SCOPES,
         "may",
         "The documentation has a reference of every member of the manifest.",
-        planned="pages",
     ),
 )
