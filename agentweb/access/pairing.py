@@ -138,6 +138,12 @@ def find(code: str, *, by: AbstractBaseUser, address: str) -> Pairing | None:
     return waiting.filter(code_digest=_digest_of_code(letters)).first()
 
 
+def decided_before(code: str, *, by: AbstractBaseUser) -> Pairing | None:
+    """What this very person approved or denied under this code a moment ago: they sent the form twice."""
+    decided = Pairing.objects.filter(decided_by_id=by.pk, expires_at__gt=now_datetime())
+    return decided.filter(code_digest=_digest_of_code(_letters_of(code))).order_by("-decided_at").first()
+
+
 def spelt(code: str) -> str:
     """A code as programs show it, whatever a person typed."""
     letters = _letters_of(code)

@@ -26,6 +26,7 @@ from agentweb.catalog.scopes_in_use import scopes_in_use
 from agentweb.http import authentication, bodies
 from agentweb.http.addresses import address_of
 from agentweb.http.views import AgentView, json_response
+from agentweb.people.offers import NO_SCOPE
 from agentweb.wire.errors import AuthenticationError, Code, MoneyError
 from agentweb.wire.grant_shape import MAX_SCOPES
 from agentweb.wire.grants import GrantDocument, Mandate
@@ -79,7 +80,7 @@ class CurrentSessionView(AgentView):
         body: dict[str, Json] = {
             "session_id": _ident(grant),
             "state": "active",
-            "scopes": list(grant.scopes),
+            "scopes": [scope for scope in grant.scopes if scope != NO_SCOPE],
             "mandate": _mandate(grant),
             "expires_at": grant.expires,
             "user": _name(self.caller.user) if self.caller.user_id is not None else None,

@@ -43,10 +43,11 @@ class ConnectView(PersonView):
         except AgentError as refusal:
             return self._refuse(request, refusal)
         if found is None:
-            return self._ask(request, wrong=True, status=404)
+            return self._too_late(request, code)
         if decision == "deny":
-            pairing.deny(found, by=self.person)
-            return see_other(f"{reverse('agentweb:agents')}?denied=1")
+            if not pairing.deny(found, by=self.person):
+                return self._too_late(request, code)
+            return see_other(_after(pairing.State.DENIED, found.pk))
         form = TermsForm(
             request.POST, offers=offers_for(self.person, wanted_by(found)), asked=wanted_by(found).mandate
         )
@@ -67,8 +68,8 @@ class ConnectView(PersonView):
                 form.add_error(None, error.message)
             else:
                 if session is None:
-                    return self._ask(request, wrong=True, status=404)
-                return see_other(f"{reverse('agentweb:agents')}?connected={session.pk}")
+                    return self._too_late(request, code)
+                return see_other(_after(pairing.State.APPROVED, session.pk))
         return self._show(request, found, code, form, status=422)
 
     def _consent(self, request: HttpRequest, code: str) -> HttpResponse:
@@ -102,6 +103,12 @@ class ConnectView(PersonView):
         # The same page for a wrong code, one that was used and one that is over.
         return render(request, "agentweb/people/connect.html", {"is_wrong": wrong}, status=status)
 
+    def _too_late(self, request: HttpRequest, code: str) -> HttpResponse:
+        before = pairing.decided_before(code, by=self.person)
+        if before is not None:
+            return see_other(_after(before.state, before.pk))
+        return self._ask(request, wrong=True, status=404)
+
     def _refuse(self, request: HttpRequest, refusal: AgentError) -> HttpResponse:
         if refusal.code != Code.RATE_LIMITED:
             raise refusal
@@ -109,6 +116,11 @@ class ConnectView(PersonView):
         response = render(request, "agentweb/people/connect.html", context, status=429)
         response["Retry-After"] = str(refusal.retry_after)
         return response
+
+
+def _after(state: str, ident: str) -> str:
+    said = f"connected={ident}" if state == pairing.State.APPROVED else "denied=1"
+    return f"{reverse('agentweb:agents')}?{said}"
 
 
 class TokenView(PersonView):

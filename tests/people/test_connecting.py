@@ -208,8 +208,22 @@ def test_wrong_used_and_old_codes_look_alike(ann: User) -> None:
     ]
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.content for answer in answers}) == 1
+    eve = browser(User.objects.create_user("eve"))
     for code in (used.code, denied.code, old.code):
-        assert decide(client, code, scopes=["cart:write"]).status_code == 404
+        assert decide(eve, code, scopes=["cart:write"]).content == answers[0].content
+
+
+def test_who_clicks_twice_is_told_what_the_first_click_did(ann: User) -> None:
+    client = browser(ann)
+    for decision, said in (("approve", "is connected"), ("deny", "Denied.")):
+        asked = ask()
+        answers = [decide(client, asked.code, decision, scopes=["cart:write"]) for _ in range(2)]
+        assert answers[0]["Location"] == answers[1]["Location"]
+        # Whoever changes their mind has to end it in the list.
+        other = "deny" if decision == "approve" else "approve"
+        assert decide(client, asked.code, other, scopes=["cart:write"])["Location"] == answers[0]["Location"]
+        assert said in Document(client.get(answers[0]["Location"])).text
+    assert Session.objects.count() == 1
 
 
 @pytest.mark.parametrize("who", ["person", "address"])
