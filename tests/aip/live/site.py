@@ -97,13 +97,15 @@ def _command(kind: str, port: int) -> list[str]:
 
 
 def prepare(site: str) -> dict[str, str]:
-    """Two persons, and tokens of sessions of theirs."""
+    """Two persons with tokens of sessions of theirs, and ten others, ``p0`` to ``p9``."""
     from django.contrib.auth.models import User
 
     from agentweb.access import sessions, site_keys
 
     site_keys.ensure_active_key()
     ada, bob = User.objects.create_user("ada"), User.objects.create_user("bob")
+    for number in range(10):
+        User.objects.create_user(f"p{number}")
     tokens = {}
     for name, user, scopes in (
         ("ada", ada, ["board:*"]),
