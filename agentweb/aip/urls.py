@@ -10,6 +10,7 @@ from agentweb.aip.bridge.views import BridgeView
 from agentweb.aip.invoke import InvokeView
 from agentweb.aip.routes import PageResolver
 from agentweb.aip.sessions import CurrentSessionView, SessionsView
+from agentweb.http.doors import Door, advertise
 from agentweb.http.views import NothingHere
 
 PREFIX: Final = "__aim"
@@ -24,3 +25,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(rf"^{PREFIX}(?:/|$)", NothingHere.as_view()),
     PageResolver(),
 ]
+
+advertise(Door("invoke", f"/{PREFIX}/invoke", "application/json"))
