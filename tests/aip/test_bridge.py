@@ -83,6 +83,7 @@ def open_page(client: Client, path: str = "/board", **more: Any) -> str:
 # -- who
 
 
+@pytest.mark.requirement("AIP-2.7")
 def test_a_page_opens_publishes_and_closes(hers: Client, ada: User) -> None:
     answer = say(hers, page="/board/", state={"lines": 1}, offers=["look"])
     tab = json.loads(answer.content).pop("tab")
@@ -127,9 +128,7 @@ def test_what_a_page_says_needs_its_csrf_token(ada: User) -> None:
     assert code_of(say(client, page="/board")) == (403, "not_allowed")
     request = RequestFactory().get("/board")
     request.user, request.session = ada, client.session
-    html = (
-        engines["django"].from_string("{% load agentweb_bridge %}{% agentweb_bridge %}").render({}, request)
-    )
+    html = engines["django"].from_string("{% load agentweb %}{% agent_bridge %}").render({}, request)
     token = re.search(r'data-csrf-token="(\w+)"', html)
     header = re.search(r'data-csrf-header="([\w-]+)"', html)
     assert token is not None
@@ -258,7 +257,7 @@ def test_the_script_connects_a_logged_in_person_on_a_page_for_agents_only(ada: U
         request.user, request.session = user, SessionStore()
         if user.pk:
             request.session["_auth_user_id"] = str(user.pk)
-        template = engines["django"].from_string("{% load agentweb_bridge %}{% agentweb_bridge %}")
+        template = engines["django"].from_string("{% load agentweb %}{% agent_bridge %}")
         return str(template.render(context, request))
 
     with override_settings(STATIC_URL="/static/"):

@@ -83,6 +83,7 @@ def colour(page: Page) -> str:
     return str(page.evaluate("document.body.dataset.colour"))
 
 
+@pytest.mark.requirement("AIP-2.7")
 def test_what_the_page_publishes_is_seen_within_a_second(site: Site, ada: BrowserContext) -> None:
     page = open_board(site, ada)
     page.evaluate("agentweb.publish({lines: [1, {secret: 2, n: 3}]})")

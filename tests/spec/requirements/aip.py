@@ -84,7 +84,6 @@ REQUIREMENTS = (
         "must",
         "browser_connected is true exactly while the session's person has the page open in a connected "
         "browser.",
-        planned="pages",
     ),
     Requirement(
         "AIP-2.8",
