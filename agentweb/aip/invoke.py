@@ -12,11 +12,13 @@ The order of checks: who calls, this document, the action, then what ``invoke.do
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpResponse
 from rest_framework.request import Request
 
@@ -38,6 +40,8 @@ from agentweb.wire import canonical
 from agentweb.wire.errors import AgentError, Code
 from agentweb.wire.json_writing import dumps
 from agentweb.wire.strict_json import Json, loads
+
+logger = logging.getLogger("agentweb.aip")
 
 PROTOCOL: Final = "aip"
 KEYED: Final = "aip/invoke"
@@ -84,16 +88,20 @@ class InvokeView(AgentView):
 
         The call is done, so a page that cannot say it takes nothing from the answer; the reason is in the site's log.
         """
-        found = named_page(path) if self.caller.grant is not None else None
-        if found is None or not found[0].is_visible_to(self.caller.user, found[1]):
+        if self.caller.grant is None:
             return None
-        page, kwargs, below = found
-        context = PageContext(self.caller, self.http_request, kwargs)
         try:
-            return state_of(
-                page, context, request_id=self.request_id, browser=live(self.caller.user_id, below)
-            )
+            found = named_page(path)
+            if found is None or not found[0].is_visible_to(self.caller.user, found[1]):
+                return None
+            page, kwargs, below = found
+            context = PageContext(self.caller, self.http_request, kwargs)
+            browser = live(self.caller.user_id, below)
+            return state_of(page, context, request_id=self.request_id, browser=browser)
         except AgentError:
+            return None
+        except (DatabaseError, InterfaceError) as error:
+            logger.warning("%s: the state of %r is left out: %s", self.request_id, path, error)
             return None
 
     def _as_here(self, error: AgentError, projection: Projection) -> AgentError:

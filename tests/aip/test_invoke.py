@@ -7,11 +7,13 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django import forms
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import OperationalError, connection
 from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from rest_framework import serializers
 
 from agentweb import AgentError
 from agentweb.access import approvals, sessions
@@ -307,6 +309,18 @@ def test_a_page_that_the_caller_does_not_see_or_that_fails_takes_nothing_from_th
     assert b"hunter2" not in answer.content
 
 
+def test_a_call_that_is_done_is_answered_though_the_database_fails_for_the_state(
+    agent: TestAgent, pages: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def gone(*args: Any) -> None:
+        raise OperationalError("the connection is closed")
+
+    monkeypatch.setattr("agentweb.aip.invoke.live", gone)
+    answer = invoke(agent, "approve_request", "req-3", page="/control-panel")
+    assert (answer.status_code, list(body_of(answer))) == (200, ["ok", "actionId", "result"])
+    assert "the connection is closed" in caplog.text
+
+
 def test_without_a_session_no_page_shows_anything(pages: dict[str, Any]) -> None:
     answer = anonymous({"actionId": "orders", "page": "/control-panel"})
     assert list(body_of(answer)) == ["ok", "actionId", "result"]
@@ -576,6 +590,29 @@ def test_places_in_an_error_are_those_of_the_input_that_was_sent(agent: TestAgen
     )
     assert error_of(below)["field"] == "input"
     assert error_of(invoke(agent, "order", "404"))["field"] == "input"
+
+
+def test_what_a_form_or_serializer_says_points_into_the_text_too(agent: TestAgent) -> None:
+    class Code(forms.Form):
+        code = forms.CharField()
+
+        def clean_code(self) -> str:
+            raise forms.ValidationError("This code is used up.", code="used_up")
+
+    class CodeSerializer(serializers.Serializer[Any]):
+        code = serializers.CharField()
+
+        def validate_code(self, value: str) -> str:
+            raise serializers.ValidationError("This code is used up.", code="used_up")
+
+    action("redeem", description="Redeem.", effect="write", scope="pay", form=Code)(lambda inp, ctx: inp)
+    action("redeem_too", description="Redeem.", effect="write", scope="pay", serializer=CodeSerializer)(
+        lambda inp, ctx: inp
+    )
+    for name in ("redeem", "redeem_too"):
+        for _ in range(2):  # kept under its key, and said again
+            [problem] = error_of(invoke(agent, name, "tea-1", key=f"{KEY}{name}"))["problems"]
+            assert (problem["pointer"], problem["field"], problem["code"]) == ("", "input", "used_up")
 
 
 def test_input_is_judged_after_the_scope_and_before_the_key(agent: TestAgent, ann: User) -> None:
