@@ -6,11 +6,14 @@ E071       the path of a page has a converter that nothing registered
 W070       no view of the site answers at the path of a page
 W071       an action names a page that is not declared
 W072       an action of a page has no form on AIP (see ``projection_checks``)
+W073       django-cors-headers covers our paths and would answer their preflights by the site's own policy
+W074       a page has browser actions, and no browser can be known (see ``bridge.checks``)
 ========== =============================================================================================
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -19,14 +22,16 @@ from django.core.checks import CheckMessage, Error, Warning
 from django.urls import get_resolver
 
 from agentweb.aip.addresses import FORMS, manifest_path
+from agentweb.aip.bridge.checks import check_logins
 from agentweb.aip.projection_checks import check_projections
 from agentweb.catalog import page_paths
 from agentweb.catalog.pages import Page
 from agentweb.catalog.registry import registry
 from agentweb.http.mount import mount_prefix, path_of
 from agentweb.http.site_urls import NO_SUCH_PATH
-from agentweb.http.urlconf import is_ours, name_of, views_at
+from agentweb.http.urlconf import is_ours, name_of, path_info, views_at
 
+_CORS: Final = "corsheaders.middleware.CorsMiddleware"
 _SAMPLES: Final = ("0", "x", "00000000-0000-4000-8000-000000000000")
 """Values for the parameters of a path: what Django's own converters take."""
 
@@ -106,6 +111,33 @@ def check_named_pages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     ]
 
 
+def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W073, beside W042: an agent in a browser sends its token after a preflight."""
+    if _CORS not in settings.MIDDLEWARE or not registry.pages() or not _is_included():
+        return []
+    covers = getattr(settings, "CORS_URLS_REGEX", r"^.*$")
+    prefix = path_info(f"{mount_prefix()}/").rstrip("/")
+    own = path_info(path_of("sessions") or "").removesuffix("sessions")
+    addresses = [
+        prefix + page_paths.manifest_stem(sample) + form.suffix
+        for page in registry.pages()
+        for sample in _samples(page)
+        for form in FORMS
+    ]
+    if not any(re.match(covers, path) for path in (f"{own}invoke", *addresses)):
+        return []
+    stems = [re.escape(prefix) + page_paths.as_regex(page.path) for page in registry.pages()]
+    excluded = "|".join([re.escape(own), *(rf"{stem}\.(?:json|toon)" for stem in stems)])
+    return [
+        Warning(
+            "CORS_URLS_REGEX covers the addresses of page manifests, so django-cors-headers answers their preflights.",
+            hint="They are open to every origin without credentials, and agentweb answers for itself. Put these beside "
+            f"what the regex excludes: {excluded}",
+            id="agentweb.W073",
+        )
+    ]
+
+
 def _is_included() -> bool:
     """Whether our URLs answer at all; W040 speaks where they do not."""
     if not getattr(settings, "ROOT_URLCONF", None):
@@ -154,5 +186,7 @@ CHECKS: Final[tuple[Callable[..., list[CheckMessage]], ...]] = (
     check_pages_exist,
     check_named_pages,
     check_projections,
+    check_cors,
+    check_logins,
 )
 """What ``agentweb.checks`` runs for this room."""

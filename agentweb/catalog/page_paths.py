@@ -81,6 +81,11 @@ def as_template(path: str) -> str:
     return _PARAMETER.sub(lambda found: f"{{{found['name']}}}", path)
 
 
+def as_regex(path: str) -> str:
+    """A regular expression for where the manifests of a page are: any text for each parameter."""
+    return "[^/]+".join(re.escape(part) for part in re.split(r"<[^>]*>", manifest_stem(path)))
+
+
 def filled(path: str, value: str) -> str:
     """The path with ``value`` for each of its parameters."""
     return _PARAMETER.sub(lambda _found: value, path)

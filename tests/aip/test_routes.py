@@ -310,6 +310,20 @@ def test_a_converter_that_nothing_registered_is_an_error_until_it_is() -> None:
     assert page_at("/orders/ab/") is not None
 
 
+@pytest.mark.parametrize("urlconf", ["tests.aip.sites", sites.UnderAPath])
+def test_a_cors_policy_of_the_site_that_covers_manifests_is_a_warning(settings: Any, urlconf: Any) -> None:
+    serve(settings, urlconf)
+    declare_shop()
+    settings.MIDDLEWARE = ["corsheaders.middleware.CorsMiddleware", *settings.MIDDLEWARE]
+    [told] = found()
+    assert told.id == "agentweb.W073"
+    assert told.hint is not None
+    settings.CORS_URLS_REGEX = rf"^(?!{told.hint.rpartition(': ')[2]})"
+    assert found() == []
+    settings.CORS_URLS_REGEX = r"^/api/"
+    assert found() == []
+
+
 def test_without_a_urlconf_the_checks_are_silent(settings: Any) -> None:
     declare_shop()
     del settings.ROOT_URLCONF
