@@ -7,7 +7,7 @@ the view                           code                    and
 2xx without content           200                          null
 400, 422                      422  ``invalid_input``       ``problems`` with pointers into the input
 401, 403, a redirect to login 403  ``not_allowed``         the view's own words
-404                           404  ``not_found``
+404                           404  ``not_found``           its words, where they say more than that
 409                           409  the view's, ``conflict``
 429                           429  ``rate_limited``        ``retry_after``
 another 4xx                   same the view's, or by status
@@ -22,14 +22,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.conf import settings
+from django.contrib.auth.views import LoginView
 from django.shortcuts import resolve_url
+from django.urls import Resolver404, get_script_prefix, resolve
+from rest_framework.exceptions import NotFound
 from rest_framework.settings import api_settings
 
 from agentweb.catalog.drf.codes import code_of_status, own_code
@@ -40,6 +44,9 @@ from agentweb.wire.schema.problems import make_problem, settle
 from agentweb.wire.strict_json import Json
 
 _MAX_WORDS: Final = 500
+_NOT_THERE: Final = "What the input names does not exist here. Look it up, then call again."
+_NOT_FOUND: Final = NotFound.default_detail
+_NO_ROW: Final = re.compile(r"No \S+ matches the given query\.?")
 _EMPTY: Final = frozenset({204, 205, 304})
 
 
@@ -47,10 +54,10 @@ class AnswerError(ValueError):
     """The view answered what is no answer to an agent; the text is for the site's log."""
 
 
-def value_of(response: Any, taken: ViewInput, *, is_person: bool) -> Json:
+def value_of(response: Any, taken: ViewInput, *, is_person: bool, path: str = "") -> Json:
     """The JSON of a view's answer. Raises an AgentError (4xx) for a refusal, AnswerError for what is neither.
 
-    ``is_person`` says whether the call stood for somebody.
+    ``is_person`` says whether the call stood for somebody, ``path`` what was asked for, as the view's request has it.
     """
     status = getattr(response, "status_code", None)
     if not isinstance(status, int):
@@ -62,11 +69,14 @@ def value_of(response: Any, taken: ViewInput, *, is_person: bool) -> Json:
         response = response.render()
     if 200 <= status < 300:
         return None if status in _EMPTY or not response.content else _json(response)
-    if 300 <= status < 400 and _leads_to_login(response):
+    if 300 <= status < 400 and _leads_to_login(response, path):
         raise _not_allowed("", is_person)
     if 400 <= status < 500:
         raise _refusal(response, status, taken, is_person)
-    raise AnswerError(f"The view answered {status}.")
+    target = response.headers.get("Location", "")
+    raise AnswerError(
+        f"The view answered {status}{f' and led to {target[:_MAX_WORDS]!r}' if target else ''}."
+    )
 
 
 def _json(response: Any) -> Json:
@@ -91,9 +101,7 @@ def _refusal(response: Any, status: int, taken: ViewInput, is_person: bool) -> A
         case 401 | 403:
             return _not_allowed(words, is_person)
         case 404:
-            return RequestError(
-                Code.NOT_FOUND, "What the input names does not exist here. Look it up, then call again."
-            )
+            return RequestError(Code.NOT_FOUND, _own_words(words) or _NOT_THERE)
         case 429:
             wait = _retry_after(response)
             return RequestError(
@@ -113,8 +121,19 @@ def _refusal(response: Any, status: int, taken: ViewInput, is_person: bool) -> A
 def _not_allowed(words: str, is_person: bool) -> AuthorizationError:
     words = words or "The site does not allow this to the caller."
     if not is_person:
-        words += " The call stands for no person; call under a grant that a person gave."
+        words += (
+            " The call stands for no person; sign it under a grant that a person gave, also where the action demands "
+            "none."
+        )
     return AuthorizationError(Code.NOT_ALLOWED, words)
+
+
+def _own_words(words: str) -> str:
+    """What a view says of what is not there; empty for what Django and DRF say by themselves."""
+    is_said_by_itself = words.rstrip(".") in {"Not found", str(_NOT_FOUND).rstrip(".")} or _NO_ROW.fullmatch(
+        words
+    )
+    return "" if is_said_by_itself else words
 
 
 def _detail(response: Any) -> Any:
@@ -175,10 +194,25 @@ def _retry_after(response: Any) -> float | None:
     return None
 
 
-def _leads_to_login(response: Any) -> bool:
-    """What ``login_required`` answers to a browser that is not logged in."""
-    target = urlsplit(response.headers.get("Location", "")).path
-    return bool(target) and target == urlsplit(resolve_url(settings.LOGIN_URL)).path
+def _leads_to_login(response: Any, path: str) -> bool:
+    """What ``login_required``, ``staff_member_required`` and their like answer to whom they do not let in.
+
+    A page where people log in is LOGIN_URL, a route called ``login``, a view of Django's, or one that is told to come
+    back to ``path`` afterwards.
+    """
+    target = urlsplit(response.headers.get("Location", ""))
+    if not target.path:
+        return False
+    if target.path == urlsplit(resolve_url(settings.LOGIN_URL)).path:
+        return True
+    if path and any(urlsplit(value).path == path for _name, value in parse_qsl(target.query)):
+        return True
+    prefix = get_script_prefix()
+    try:
+        match = resolve("/" + unquote(target.path).removeprefix(prefix))
+    except Resolver404:
+        return False
+    return match.url_name == "login" or getattr(match.func, "view_class", None) is LoginView
 
 
 def _close(response: Any) -> None:

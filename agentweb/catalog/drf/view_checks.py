@@ -4,6 +4,8 @@
 W051       every URL of the view has keyword arguments that the action's input does not hold: all calls fail
 W052       the URLconf routes the view in several ways; an agent's call goes to the first
 W053       the URLconf routes other actions of the view and not this one: agents reach what HTTP does not
+W057       no URL is seen to lead to the view: what guards it in the URLconf does not hold for agents
+W058       none of the view's authenticators is known to authenticate people: over HTTP they may not get in
 ========== ================================================================================================
 """
 
@@ -21,7 +23,7 @@ _WRITE: Final = "Write url_kwargs={{{name!r}: {{'type': 'string'}}}}."
 
 
 def check_views(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
-    """W051, W052 and W053."""
+    """W051, W052, W053, W057 and W058."""
     published = [action for action in registry.actions() if hasattr(action.handler, "endpoint")]
     if not published or not getattr(settings, "ROOT_URLCONF", None):
         return []
@@ -30,6 +32,7 @@ def check_views(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
 
 def _messages(action: Any) -> Iterator[CheckMessage]:
     # Not before there is a view to look at: a site may have no use for Django REST framework.
+    from agentweb.catalog.drf.view_authenticators import strange_to_people  # noqa: PLC0415
     from agentweb.catalog.drf.view_routes import is_known_elsewhere, routes_of  # noqa: PLC0415
 
     endpoint, taken = action.handler.endpoint, action.handler.taken
@@ -60,21 +63,38 @@ def _messages(action: Any) -> Iterator[CheckMessage]:
             obj=action.where,
             id="agentweb.W053",
         )
+    elif not routes:
+        yield Warning(
+            f"No URL is seen to lead to {action.name!r}, so agents call the view itself: what stands around it in the "
+            "URLconf (a decorator, a guard) does not hold for them.",
+            hint="Let decorators use functools.wraps, or publish the callable of the URLconf instead of the class. "
+            "Silence this for a view that is for agents only.",
+            obj=action.where,
+            id="agentweb.W057",
+        )
+    strange = strange_to_people(endpoint, routes[0].callback if routes else None)
+    if strange:
+        yield Warning(
+            f"{action.name!r} authenticates its callers by {', '.join(each.__name__ for each in strange)} only. If "
+            "that is not for the people of this site, HTTP turns them away and lets their agents in.",
+            hint="Do not publish it, or ask for a permission that such people do not have. Silence this where people "
+            "do get in by it.",
+            obj=action.where,
+            id="agentweb.W058",
+        )
 
 
 def _way(route: Any) -> str:
     """What tells two routes to one view apart: arguments of ``as_view`` that matter, decorators, the version."""
+    from agentweb.catalog.drf.view_routes import layers_of, view_class_of, way_of, wrappers_of  # noqa: PLC0415
+
     callback = route.callback
-    given = getattr(callback, "initkwargs", None) or getattr(callback, "view_initkwargs", None) or {}
-    kept = {
-        name: each
-        for name, each in given.items()
-        if name not in {"suffix", "basename", "name", "description"}
-    }
-    layers = 0
-    inner = callback
-    while (inner := getattr(inner, "__wrapped__", None)) is not None:
-        layers += 1
+    layers, hidden = wrappers_of(callback), 0
+    for each in layers_of(callback):
+        if view_class_of(each) is not None:
+            callback = each
+            break
+        hidden += 1
     is_versioned = getattr(getattr(callback, "cls", None), "versioning_class", None) is not None
     namespace = route.name.rpartition(":")[0] if is_versioned and isinstance(route.name, str) else ""
-    return repr((layers, namespace, sorted(kept.items(), key=lambda each: each[0])))
+    return repr((layers, hidden, namespace, sorted(way_of(callback).items(), key=lambda each: each[0])))

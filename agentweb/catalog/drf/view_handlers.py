@@ -10,11 +10,13 @@ from uuid import UUID
 from asgiref.sync import async_to_sync, iscoroutinefunction
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation, ValidationError
 from django.db import connections, transaction
 from django.utils.module_loading import import_string
 
 from agentweb.catalog.drf.view_answers import AnswerError, value_of
+from agentweb.catalog.drf.view_authenticators import knows_people
 from agentweb.catalog.drf.view_endpoints import Endpoint
 from agentweb.catalog.drf.view_formats import is_format, without_override
 from agentweb.catalog.drf.view_inputs import ViewInput, query_string
@@ -41,7 +43,7 @@ class ViewHandler:
         """The view's own JSON. Raises its refusals as AgentErrors; what else it raises is a crash."""
         sent = self.taken.sent(inp)
         place = self._place(sent.kwargs, ctx)
-        user = person_of(ctx)
+        user = person_of(ctx) if knows_people(self.endpoint, place.callback) else AnonymousUser()
         request = fresh_request(
             ctx,
             user,
@@ -56,12 +58,12 @@ class ViewHandler:
         if not is_person and _needs_login(place.callback):
             raise AuthorizationError(
                 Code.NOT_ALLOWED,
-                "The site answers here to people who are logged in, and the call stands for none; call under a grant "
-                "that a person gave.",
+                "The site answers here to people who are logged in, and the call stands for none; sign it under a "
+                "grant that a person gave, also where the action demands none.",
             )
         try:
             response = _called(self._view(place.callback))(request, **place.kwargs)
-            return value_of(response, self.taken, is_person=is_person)
+            return value_of(response, self.taken, is_person=is_person, path=request.path)
         except RequestDataTooBig:
             raise RequestError(Code.PAYLOAD_TOO_LARGE, "The site takes no input of this size.") from None
         except (BadRequest, SuspiciousOperation):
@@ -140,8 +142,25 @@ def _called(view: Callable[..., Any]) -> Callable[..., Any]:
     left_out: set[str] = getattr(view, "_non_atomic_requests", set())
     for alias, options in connections.settings.items():
         if options["ATOMIC_REQUESTS"] and alias not in left_out:
-            view = transaction.atomic(using=alias)(view)
+            view = _within(view, alias)
     return view
+
+
+def _within(view: Callable[..., Any], alias: str) -> Callable[..., Any]:
+    """In a transaction of this database. One that is to be rolled back although the view says that all went well
+    is a crash: its end would take the writes back and keep the answer, and the approval would be used up for it."""
+
+    def called(request: Any, **kwargs: Any) -> Any:
+        with transaction.atomic(using=alias):
+            response = view(request, **kwargs)
+            if transaction.get_rollback(using=alias) and getattr(response, "status_code", 500) < 400:
+                raise AnswerError(
+                    "The view swallowed a database error and answered as if all went well. Put the statement that may "
+                    "fail into its own transaction.atomic()."
+                )
+            return response
+
+    return called
 
 
 def _needs_login(view: Callable[..., Any]) -> bool:

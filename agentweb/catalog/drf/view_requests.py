@@ -1,8 +1,9 @@
 """The request that a view gets for an agent's call: a fresh one, as if the person had sent it over HTTP.
 
-It takes from the agent's request where it came from and which host it asked, never its body, its cookies or its
-``Authorization``: those speak of the agent. The person for whom the agent acts is the user, set the way DRF's
-``force_authenticate`` does it, so no authenticator of the site is asked and CSRF does not arise.
+It takes from the agent's request where it came from (the host that it asked only where the site does not name
+itself), never its body, its cookies or its ``Authorization``: those speak of the agent. The person for whom the agent
+acts is the user, set the way DRF's ``force_authenticate`` does it, so no authenticator of the site is asked and CSRF
+does not arise.
 """
 
 from __future__ import annotations
@@ -25,18 +26,22 @@ from agentweb.wire.strict_json import Json
 _FROM_THE_AGENT: Final = (
     "REMOTE_ADDR",
     "REMOTE_HOST",
-    "SERVER_NAME",
-    "SERVER_PORT",
-    "HTTP_HOST",
     "HTTP_USER_AGENT",
     "HTTP_ACCEPT_LANGUAGE",
     "HTTP_X_FORWARDED_FOR",
+    "HTTP_X_REAL_IP",
+)
+"""What says where a request came from."""
+
+_HOST_OF_THE_AGENT: Final = (
+    "SERVER_NAME",
+    "SERVER_PORT",
+    "HTTP_HOST",
     "HTTP_X_FORWARDED_HOST",
     "HTTP_X_FORWARDED_PORT",
     "HTTP_X_FORWARDED_PROTO",
-    "HTTP_X_REAL_IP",
 )
-"""What says where a request came from, and by which name the site was called."""
+"""By which name the site was called; it counts where AGENTWEB["ORIGIN"] does not say the name."""
 
 _ACCEPT: Final = "application/json, */*"
 """JSON; else what the view has, which is an answer if it is JSON under another name."""
@@ -101,23 +106,31 @@ def fresh_request(
 
 
 def _origin(ctx: Any) -> dict[str, Any]:
-    """Where the call came from; without a request (a shell, a task) the address that the caller is known by."""
-    if ctx.request is not None:
+    """Where the call came from, and the name of the site, of which the view makes its links.
+
+    Without a request (a shell, a task) it came from the address that the caller is known by: never from this
+    machine's own, which a permission of the site may trust.
+    """
+    if ctx.request is None:
+        came = {"REMOTE_ADDR": ctx.caller.address} if ctx.caller.address else {}
+    else:
         meta = ctx.request.META
-        names = [*_FROM_THE_AGENT, (settings.SECURE_PROXY_SSL_HEADER or ("",))[0]]
-        found = {name: meta[name] for name in names if name in meta}
+        came = {name: meta[name] for name in _FROM_THE_AGENT if name in meta}
+    configured = conf.get("ORIGIN")
+    if ctx.request is not None and not configured:
+        names = [*_HOST_OF_THE_AGENT, (settings.SECURE_PROXY_SSL_HEADER or ("",))[0]]
         return {
             "SERVER_NAME": "localhost",
             "SERVER_PORT": "80",
-            **found,
+            **came,
+            **{name: meta[name] for name in names if name in meta},
             "wsgi.url_scheme": ctx.request.scheme,
         }
     named = [host for host in settings.ALLOWED_HOSTS if not host.startswith(("*", "."))]
-    origin = urlsplit(conf.get("ORIGIN") or f"http://{named[0] if named else 'localhost'}")
+    origin = urlsplit(configured or f"http://{named[0] if named else 'localhost'}")
     port = origin.port or (443 if origin.scheme == "https" else 80)
     return {
-        # Never this machine's own address, which a permission of the site may trust.
-        **({"REMOTE_ADDR": ctx.caller.address} if ctx.caller.address else {}),
+        **came,
         "SERVER_NAME": origin.hostname or "localhost",
         "SERVER_PORT": str(port),
         "HTTP_HOST": origin.netloc,

@@ -66,7 +66,7 @@ def both(db: None, settings: Any) -> Iterator[Any]:
     rows = library.books(people.ada)
     with library.site(view), registry.only():
         action.from_view(view, prefix="books")
-        client = APIClient()
+        client = APIClient(headers={"host": "shop.example"})
         client.force_login(people.ada)
         yield client, TestAgent(scopes=["*"], user=people.ada), rows
 

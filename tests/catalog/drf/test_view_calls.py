@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
-from django.contrib.auth.decorators import login_required
+from django.contrib import admin
+from django.contrib.admin.views.decorators import staff_member_required
+from django.contrib.auth.decorators import login_required, user_passes_test
 from django.core.cache import cache
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.http import (
     Http404,
     HttpRequest,
@@ -135,7 +139,7 @@ def test_the_request_is_the_person_s_and_not_the_agent_s(people: Any) -> None:
             "user": "ada",
             "cookies": {},
             "method": "POST",
-            "host": "testserver",
+            "host": "shop.example",
             "secure": True,
             "address": "127.0.0.1",
             "signature": False,
@@ -299,6 +303,142 @@ def test_a_login_page_is_a_refusal(people: Any) -> None:
     assert code[:2] == (403, "not_allowed")
     assert "stands for no person" in code[2]
     assert said(TestAgent(scopes=["*"], user=people.ada).get("/agent/hidden")) == (200, {"user": "ada"})
+
+
+def _kept_out(view: Any) -> Any:
+    """A guard that does not say what it guards."""
+
+    def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return view(request, *args, **kwargs) if request.user.is_staff else HttpResponse("No.", status=403)
+
+    return inner
+
+
+class _Guard:
+    def __init__(self, view: Any) -> None:
+        self.view = view
+
+    def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        return _kept_out(self.view)(request, **kwargs)  # type: ignore[no-any-return]
+
+
+def _kept_out_with(request: HttpRequest, view: Any = None) -> HttpResponse:
+    return _kept_out(view)(request)  # type: ignore[no-any-return]
+
+
+class Named(APIView):
+    """What a guard may call by its name."""
+
+    def get(self, request: Any) -> Response:
+        return Response({"user": str(request.user)})
+
+
+def _kept_out_by_name(request: HttpRequest) -> HttpResponse:
+    return _kept_out(Named.as_view())(request)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    "guarded",
+    [
+        lambda: _kept_out(Named.as_view()),
+        lambda: _kept_out(_kept_out(Named.as_view())),
+        lambda: login_required(_kept_out(login_required(Named.as_view()))),
+        lambda: _Guard(Named.as_view()),
+        lambda: _Guard(Named.as_view()).__call__,
+        lambda: partial(_kept_out_with, view=Named.as_view()),
+        lambda: _kept_out_by_name,
+    ],
+)
+def test_a_guard_that_does_not_say_what_it_guards_holds_for_agents_too(guarded: Any, people: Any) -> None:
+    with library.urls(path("named/", guarded())):
+        publish(Named, name="named")
+        for user, status in ((people.ada, 403), (people.staff, 200)):
+            browser = Client()
+            browser.force_login(user)
+            assert browser.get("/named/").status_code == status
+            assert TestAgent(scopes=["*"], user=user).get("/agent/named").status_code == status
+
+
+def test_what_as_view_made_is_guarded_like_what_stands_in_the_urlconf(people: Any) -> None:
+    with library.urls(path("named/", _kept_out(Named.as_view()))):
+        publish(Named.as_view(), name="named")
+        assert TestAgent(scopes=["*"], user=people.ada).get("/agent/named").status_code == 403
+        with registry.only():
+            publish(login_required(Named.as_view()), name="named")
+            assert TestAgent(scopes=["*"], user=people.ada).get("/agent/named").status_code == 200
+
+
+def test_a_guard_of_one_action_is_not_that_of_another(people: Any) -> None:
+    books = library.book_views()
+    library.books(people.ada)
+    patterns = [
+        path("books/", books.as_view({"get": "list"}), name="books"),
+        path("books/<pk>/", _kept_out(books.as_view({"get": "retrieve"})), name="book"),
+    ]
+    with library.urls(*patterns):
+        publish(books, prefix="books", only=("list", "retrieve"))
+        agent = TestAgent(scopes=["*"], user=people.ada)
+        assert agent.get("/agent/books_list").status_code == 200
+        pk = Book.objects.values_list("pk", flat=True)[0]
+        assert agent.get(f"/agent/books_retrieve?pk={pk}").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        staff_member_required,
+        user_passes_test(lambda user: user.is_staff, login_url="/elsewhere/to-log-in/"),
+        user_passes_test(lambda user: user.is_staff, login_url="/in/", redirect_field_name="back"),
+        user_passes_test(lambda user: user.is_staff, login_url="https://id.example/in"),
+        lambda view: lambda request: HttpResponseRedirect("/door/") if request.user else view(request),
+    ],
+)
+def test_whom_a_view_sends_to_any_login_page_is_refused(guard: Any, people: Any) -> None:
+    door = path("door/", lambda request: HttpResponse("Who are you?"), name="login")
+    with library.urls(path("open/", guard(Named.as_view())), path("admin/", admin.site.urls), door):
+        publish(Named, name="named")
+        answer = TestAgent(scopes=["*"], user=people.ada).get("/agent/named")
+        assert refusal(answer)[:2] == (403, "not_allowed")
+
+
+def test_any_other_redirect_is_no_answer(people: Any, caplog: Any) -> None:
+    view = answering(lambda request: HttpResponseRedirect("/thanks/?for=this"))
+    assert refusal(call(view, user=people.ada))[:2] == (500, "handler_error")
+    assert "/thanks/?for=this" in caplog.text
+
+
+def test_a_view_that_authenticates_nobody_sees_nobody(people: Any) -> None:
+    class Nobody(Named):
+        """For nobody in particular."""
+
+        authentication_classes = ()
+
+    class Closed(Nobody):
+        """For people, whom it does not know."""
+
+        permission_classes = (permissions.IsAuthenticated,)
+
+    routes = [path("nobody/", Nobody.as_view()), path("closed/", Closed.as_view())]
+    routes.append(path("by-route/", Named.as_view(authentication_classes=())))
+    with library.urls(*routes):
+        publish(Nobody, name="nobody")
+        publish(Closed, name="closed")
+        publish(Named, name="by_route")
+        browser, agent = Client(), TestAgent(scopes=["*"], user=people.ada)
+        browser.force_login(people.ada)
+        for address, name in (("nobody", "nobody"), ("by-route", "by_route")):
+            assert browser.get(f"/{address}/").json() == {"user": "AnonymousUser"}
+            assert said(agent.get(f"/agent/{name}")) == (200, {"user": "AnonymousUser"})
+        assert browser.get("/closed/").status_code == agent.get("/agent/closed").status_code == 403
+
+
+def test_links_lead_to_the_site_by_its_own_name(people: Any) -> None:
+    view = answering(lambda request: Response({"at": request.build_absolute_uri("/x")}))
+    publish(view, name="thing", input=None, description="Do it.")
+    answer = TestAgent(scopes=["*"], user=people.ada).post(
+        "/agent/thing", {}, headers={"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "http"}
+    )
+    assert said(answer) == (200, {"at": "https://shop.example/x"})
 
 
 def test_the_middleware_that_requires_login_holds(people: Any, settings: Any) -> None:
@@ -540,7 +680,70 @@ def raising(error: Exception) -> Any:
 def test_a_refusal_of_the_view_is_one_of_ours(error: Exception, expected: Any, people: Any) -> None:
     answer = call(answering(raising(error)), user=people.ada)
     assert refusal(answer)[:2] == expected
-    assert "secret" not in answer.content.decode().replace("/agent/thing", "") or expected[0] == 403
+    assert "secret" not in answer.content.decode().replace("/agent/thing", "") or expected[0] in {403, 404}
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (exceptions.NotFound("Invalid page."), "Invalid page."),
+        (Http404("This shelf is closed."), "This shelf is closed."),
+        (exceptions.NotFound(), "What the input names does not exist here. Look it up, then call again."),
+        (
+            Http404("No Book matches the given query."),
+            "What the input names does not exist here. Look it up, then call again.",
+        ),
+    ],
+)
+def test_what_a_view_says_of_what_is_not_there_is_kept(error: Exception, message: str, people: Any) -> None:
+    assert refusal(call(answering(raising(error)), user=people.ada)) == (404, "not_found", message)
+
+
+def test_a_page_that_is_not_there_is_called_one(people: Any) -> None:
+    library.books(people.ada)
+    view = library.book_views()
+    with library.site(view):
+        publish(view, prefix="books", only=["list"])
+        assert refusal(TestAgent(scopes=["*"]).get("/agent/books_list?page=99"))[2] == "Invalid page."
+
+
+def test_a_throttle_of_the_view_is_not_told_as_a_limit_that_has_room(people: Any) -> None:
+    answer = call(answering(raising(exceptions.Throttled(wait=59))), user=people.ada)
+    assert (answer["Retry-After"], answer["RateLimit"]) == ("59", '"site";r=0;t=59')
+    assert "RateLimit-Policy" not in answer
+
+
+def test_a_decimal_that_was_answered_can_be_sent_back(people: Any) -> None:
+    books = library.books(people.ada)
+    view = library.book_views()
+    with library.site(view):
+        publish(view, prefix="books", only=["retrieve", "set_price"])
+        agent = TestAgent(scopes=["*"], user=people.staff)
+        price = agent.get(f"/agent/books_retrieve?pk={books[0].pk}").json()["price"]
+        assert price == "4.50"
+        for given in (price, Decimal("4.5"), "7.25"):
+            answer = agent.post("/agent/books_set_price", {"pk": books[0].pk, "price": given})
+            assert answer.status_code == 200, answer.content
+        assert answer.json()["price"] == "7.25"
+        [problem] = agent.post("/agent/books_set_price", {"pk": books[0].pk, "price": "-1.00"}).json()[
+            "error"
+        ]["problems"]
+        assert problem["pointer"] == "/price"
+
+
+def test_a_read_that_stands_for_nobody_says_how_to_stand_for_somebody(people: Any) -> None:
+    class Mine(APIView):
+        """Mine."""
+
+        permission_classes = (permissions.IsAuthenticated,)
+
+        def get(self, request: Any) -> Response:
+            return Response({})
+
+    publish(Mine, name="mine")
+    plain = Client().get("/agent/mine", secure=True, headers={"Host": "shop.example"})
+    assert refusal(plain)[:2] == (403, "not_allowed")
+    assert "sign it under a grant that a person gave, also where the action demands none" in refusal(plain)[2]
 
 
 @pytest.mark.parametrize(
@@ -683,6 +886,27 @@ def test_atomic_requests_of_the_site_change_nothing(settings: Any, monkeypatch: 
     assert Note.objects.count() == 0
     assert said(agent.post("/agent/thing", {})) == (200, {"at": True})
     assert Note.objects.count() == 1
+
+
+def test_a_database_error_that_a_view_swallows_is_a_crash_with_atomic_requests_too(
+    people: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", True)
+
+    def swallow(request: Any) -> Response:
+        Note.objects.create(pk=1, text="one")
+        with suppress(DatabaseError):
+            Note.objects.create(pk=1, text="the same")
+        return Response({"ok": True})
+
+    publish(answering(swallow), name="thing", input=None, description="Do it.", confirm="person")
+    agent = TestAgent(scopes=["*"], user=people.ada)
+    asked = agent.post("/agent/thing", {}).json()["error"]["approval"]
+    approvals.approve(asked, by=people.ada)
+    assert refusal(agent.post("/agent/thing", {}, key="k" * 20))[:2] == (500, "handler_error")
+    assert not Note.objects.exists()
+    assert Approval.objects.get().state == Approval.State.APPROVED
+    assert "Idempotent-Replayed" not in agent.post("/agent/thing", {}, key="k" * 20).headers
 
 
 def test_a_repeated_call_runs_the_view_once() -> None:

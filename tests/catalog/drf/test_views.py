@@ -247,7 +247,7 @@ def patterns(case: Case, view: Any) -> list[Any]:
 
 
 def over_http(case: Case, view: Any, ids: tuple[int, ...], user: Any) -> tuple[int, Any]:
-    client = APIClient()
+    client = APIClient(headers={"host": "shop.example"})
     if user is not None:
         client.force_login(user)
     url = filled(case.url, *ids) + (f"?{urlencode(case.query)}" if case.query else "")
