@@ -24,7 +24,7 @@ class PeerGuard:
         self._local = threading.local()
 
     def trace(self, name: str, info: dict[str, Any], *, host: str) -> None:
-        """For httpcore's extension ``trace``; ``host`` is that of the URL.
+        """For httpcore's extension ``trace``; ``host`` is that of the URL in ASCII, as it is connected to.
 
         A connection to another host is one to a proxy of the caller's own, which is theirs to choose. Raises
         ClientError ``site_unreachable`` after closing the connection.

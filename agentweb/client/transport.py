@@ -88,7 +88,7 @@ class Transport:
         deadline = time.monotonic() + self._seconds
 
         def trace(name: str, info: dict[str, Any]) -> None:
-            self._peers.trace(name, info, host=request.url.host)
+            self._peers.trace(name, info, host=request.url.raw_host.decode("ascii"))
             self._deadline.trace(name, info)
 
         request = client.build_request(

@@ -74,7 +74,7 @@ def test_a_name_that_leads_into_the_own_network_at_the_connection_gets_no_byte(
     assert refused.value.code == "site_unreachable"
     transport.close()
     listener.close()
-    assert listener.received == [b""]
+    assert b"".join(listener.received) == b""
 
 
 def test_a_host_that_the_caller_vouches_for_is_connected_to(
@@ -87,3 +87,18 @@ def test_a_host_that_the_caller_vouches_for_is_connected_to(
     transport.close()
     assert listener.received != []
     assert listener.received[0].startswith(b"\x16\x03")  # a TLS handshake began
+
+
+@pytest.mark.parametrize("host", ["xn--exmple-cua.example", "exämple.example", "REBIND.example"])
+def test_a_name_is_looked_at_however_it_is_written(
+    host: str, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wired = {"REBIND.example": "rebind.example"}.get(host, "xn--exmple-cua.example")
+    names(monkeypatch, {wired: [PUBLIC, "127.0.0.1"]})
+    transport = Transport(seconds=5)
+    url = transport.wire_url(f"https://{host}:{listener.port}/")
+    with pytest.raises(ClientError, match="when it was called"):
+        transport.send("GET", url, headers={}, max_bytes=100)
+    transport.close()
+    listener.close()
+    assert b"".join(listener.received) == b""
