@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,10 @@ def origin(request: pytest.FixtureRequest, settings: Any) -> Iterator[str]:
             return {}
 
         yield str(live_server.url)
+    # Threads that served the browser hold connections to the database, which is to be dropped.
+    for thread in threading.enumerate():
+        if "process_request_thread" in thread.name:
+            thread.join(timeout=10)
 
 
 @pytest.fixture

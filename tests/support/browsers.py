@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connections
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
@@ -37,6 +38,8 @@ def chromium(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             yield browser
         finally:
             browser.close()
+            # Beside a loop Django has connections of their own, which nobody else would close.
+            connections.close_all()
 
 
 def faults(page: Any) -> list[str]:
