@@ -2,12 +2,14 @@
 
 A room is a package that has ``urls`` (``urlpatterns``, and ``well_known`` for what must answer at the root of the
 host; importing it registers the room's doors) and ``checks`` (``CHECKS``, functions as Django's system checks are).
-It may have ``documents`` (``documents()``, its public documents) and ``probes`` (``PROBES``, for the doctor).
+It may have ``documents`` (``documents()``, its public documents), ``probes`` (``PROBES``, for the doctor) and
+``retention`` (``clear_expired(at)``, rows deleted of each kind).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -50,6 +52,14 @@ def documents() -> list[PublicDocument]:
 def probes() -> list[Probe]:
     """What every room that is on has for the doctor to look at."""
     return [probe for module in _those_with("probes") for probe in module.PROBES]
+
+
+def clear_expired(at: datetime) -> dict[str, int]:
+    """Delete what is over of every room that is on; rows deleted of each kind."""
+    found: dict[str, int] = {}
+    for module in _those_with("retention"):
+        found |= module.clear_expired(at)
+    return found
 
 
 def _those_with(name: str) -> list[ModuleType]:

@@ -37,7 +37,7 @@ def check_approval_pages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 def _obstacles() -> Iterator[tuple[str, str]]:
     """(what is in the way, what to do)."""
-    if not any(map(_logs_in, settings.MIDDLEWARE)):
+    if not any(map(logs_in, settings.MIDDLEWARE)):
         yield (
             "no middleware knows who is logged in",
             "Add SessionMiddleware and AuthenticationMiddleware of django.contrib to MIDDLEWARE.",
@@ -64,7 +64,8 @@ def _obstacles() -> Iterator[tuple[str, str]]:
         )
 
 
-def _logs_in(dotted: str) -> bool:
+def logs_in(dotted: str) -> bool:
+    """Whether this middleware tells who is logged in."""
     try:
         middleware = import_string(dotted)
     except ImportError:

@@ -19,6 +19,7 @@ from django.test.utils import CaptureQueriesContext
 from agentweb.access.callers import AGENT, Caller
 from agentweb.aip.bridge import calls, live
 from agentweb.aip.bridge.actions import action_at, actions_of
+from agentweb.aip.bridge.checks import check_logins
 from agentweb.aip.bridge.source import Calls
 from agentweb.aip.models import BrowserCall, OpenPage
 from agentweb.catalog.pages import page, page_at
@@ -453,3 +454,17 @@ def test_browser_actions_are_actions_that_are_the_same_each_time() -> None:
     assert (first.name, first.effect, first.scope, second.scope) == ("paint", "write", "board:write", None)
     assert actions_of(found[0])[0] is first
     assert action_at(found[0], "/board", "nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("middleware", "found"),
+    [
+        (["django.contrib.auth.middleware.AuthenticationMiddleware"], []),
+        (["django.contrib.auth.middleware.LoginRequiredMiddleware"], ["agentweb.W074"]),
+    ],
+)
+def test_a_site_without_logins_is_told_that_no_browser_can_be_asked(
+    middleware: list[str], found: list[str]
+) -> None:
+    with override_settings(MIDDLEWARE=middleware):
+        assert [message.id for message in check_logins(None)] == found

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agentweb.access import grants, limits, retention, rows
 from agentweb.access.models import Approval, Bucket, Nonce, Pairing, Revocation, Session
+from agentweb.aip.models import BrowserCall, OpenPage
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.testing import clock
 from agentweb.wire.clock import from_unix, now_datetime
@@ -132,6 +133,7 @@ def test_each_kind_goes_when_it_is_over_and_not_before(settings: Any) -> None:
         Bucket.objects.create(key="busy", tat=int((NOON - 3_599) * 1e6))
         once = dict.fromkeys(("nonces", "buckets", "revocations", "sessions", "pairings", "approvals"), 1)
         once |= {"idempotency_records": 1, "audit_entries": 1}
+        once |= {"browser_calls": 0, "open_pages": 0}
         assert clear() == once
         assert clear() == dict.fromkeys(once, 0)
     assert Revocation.objects.filter(ident="for good").exists()
@@ -213,8 +215,24 @@ def test_people_get_a_line_for_each_kind() -> None:
         "sessions: 0",
         "pairings: 0",
         "approvals: 0",
+        "browser calls: 0",
+        "open pages: 0",
         "idempotency records: 0",
         "audit entries: 0",
     ]
     kinds = ("nonces", "buckets", "revocations", "sessions", "pairings", "approvals")
     assert retention.clear_expired(now_datetime()) == dict.fromkeys(kinds, 0)
+
+
+def test_pages_that_were_closed_go_with_what_was_asked_of_them(django_user_model: Any) -> None:
+    user = django_user_model.objects.create_user("ada")
+    for number, hours in enumerate((3, 0)):
+        at = now_datetime() - timedelta(hours=hours)
+        page = OpenPage.objects.create(
+            id=f"op_{number}", user=user, page="/", active_at=at, connected_until=at
+        )
+        BrowserCall.objects.create(id=f"bc_{number}", page=page, action="a", input="{}", deadline=at)
+    counts = clear()
+    assert (counts["browser_calls"], counts["open_pages"]) == (1, 1)
+    assert list(OpenPage.objects.values_list("pk", flat=True)) == ["op_1"]
+    assert list(BrowserCall.objects.values_list("pk", flat=True)) == ["bc_1"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from agentweb import conf
+from agentweb import conf, rooms
 from agentweb.access import retention
 from agentweb.access.rows import delete_in_batches
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
@@ -27,6 +27,7 @@ class Command(MigratedCommand):
         audited_before = at - timedelta(days=conf.get("AUDIT_DAYS"))
         counts = {
             **retention.clear_expired(at),
+            **rooms.clear_expired(at),
             "idempotency_records": delete_in_batches(IdempotencyRecord.objects.filter(expires_at__lt=at)),
             "audit_entries": delete_in_batches(AuditEntry.objects.filter(at__lt=audited_before)),
         }
