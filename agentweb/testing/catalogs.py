@@ -12,6 +12,7 @@ from typing import Any, Final
 from agentweb.catalog.actions import Action
 from agentweb.catalog.faults import Fault
 from agentweb.catalog.flows import Flow
+from agentweb.catalog.pages import Page
 from agentweb.catalog.registry import Registry, registry
 
 
@@ -38,6 +39,10 @@ class Catalog:
     def flows(self) -> tuple[Flow, ...]:
         """All flows without faults, sorted by name."""
         return registry.flows()
+
+    def pages(self) -> tuple[Page, ...]:
+        """All pages without faults, sorted by path."""
+        return registry.pages()
 
     def faults(self) -> list[Fault]:
         """Everything that is wrong with the declarations; a site's test wants none."""

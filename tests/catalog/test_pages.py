@@ -268,4 +268,5 @@ def test_a_narrowed_catalog_keeps_the_pages_that_need_no_other_action() -> None:
         page("/b", title="B", actions=["two"])
         with catalog.only("one"):
             assert [(each.path, each.actions) for each in registry.pages()] == [("/a", ("one",))]
-        assert registry.pages()[0].actions == ("one", "two")
+        assert [each.path for each in catalog.pages()] == ["/a", "/b"]
+        assert catalog.pages()[0].actions == ("one", "two")
