@@ -25,6 +25,10 @@ MAX_PATTERN: Final = 200
 _DEEPEST: Final = 20
 _ANNOTATIONS: Final = ("title", "description", "default", "examples", "deprecated", "$comment")
 _OF_A_TEXT: Final = ("minLength", "maxLength", "pattern", "format")
+_BOUNDS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength"), min),
+}
 _WORDS: Final = {"true": True, "false": False, "null": None}
 _NUMERIC: Final = ("integer", "number")
 _SYNTAX: Final = re.compile(r"[$()*+./?\[\\\]^{|}]")
@@ -72,8 +76,7 @@ def text_of(value: Json) -> str:
     number = exact(value)
     if is_integer(number):
         return str(int(number))
-    text = format(number, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return format(number, "f").rstrip("0")
 
 
 def flattened(schema: Any, root: Schema) -> dict[str, Any]:
@@ -97,6 +100,9 @@ def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         merged["properties"] = {**one["properties"], **other["properties"]}
     if "required" in one and "required" in other:
         merged["required"] = list(dict.fromkeys([*one["required"], *other["required"]]))
+    for word, nearer in _BOUNDS.items():
+        if word in one and word in other:
+            merged[word] = nearer(one[word], other[word])
     return merged
 
 

@@ -245,6 +245,28 @@ def test_references_and_what_stands_beside_them_are_followed() -> None:
     assert problems(found, {"size": "10"}) == [("/size", "maximum")]
 
 
+def test_what_two_parts_say_of_one_member_holds_together() -> None:
+    rules = [{"type": "integer", "minimum": 1, "maximum": 30}, {"minimum": 5, "maximum": 20}]
+    assert (
+        member({"allOf": rules})["pattern"]
+        == member({"allOf": rules[::-1]})["pattern"]
+        == "^(?:[5-9]|1[0-9]|20)$"
+    )
+
+
+def test_choices_that_a_reference_rules_out_are_refused_on_the_call() -> None:
+    found = projection(
+        {
+            "$defs": {"Odd": {"const": 3}},
+            "type": "object",
+            "properties": {"a": {"enum": [2, 3], "not": {"$ref": "#/$defs/Odd"}}, "b": {"type": "string"}},
+        }
+    )
+    assert found.schema["properties"]["a"]["enum"] == ["2", "3"]
+    assert found.read({"a": "2"}) == {"a": 2}
+    assert problems(found, {"a": "3"}) == [("/a", "not")]
+
+
 class Colour(enum.Enum):
     RED = "red"
     BLUE = "blue"
