@@ -282,6 +282,7 @@ def test_nobody_is_shut_out_of_any_page_for_people(
             asked["verification_url_complete"],
             f"{base}/",
             f"{base}/token",
+            f"{base}/key",
             f"{base}/receipts",
             f"{base}/approvals",
             f"{base}/approvals/{waiting}",

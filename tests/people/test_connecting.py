@@ -24,6 +24,7 @@ pytestmark = pytest.mark.usefixtures("shop")
 CONNECT = "/agent-access/connect"
 AGENTS = "/agent-access/"
 TOKEN = "/agent-access/token"
+KEY = "/agent-access/key"
 NOTHING = {"type": "object"}
 NOON = 1_790_000_000.0
 
@@ -252,7 +253,9 @@ def test_what_the_program_calls_itself_is_shown_harmlessly(ann: User) -> None:
     assert "a[U+202E]b" in browser(ann).get(f"{CONNECT}?code={asked.code}").content.decode()
 
 
-@pytest.mark.parametrize("address", [CONNECT, AGENTS, TOKEN, "/agent-access/receipts", "/agent-access/end"])
+@pytest.mark.parametrize(
+    "address", [CONNECT, AGENTS, TOKEN, KEY, "/agent-access/receipts", "/agent-access/end"]
+)
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_who_has_not_logged_in_is_sent_to_do_so_and_comes_back(db: None, address: str, method: str) -> None:
     asked = ask()
