@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -300,9 +301,14 @@ def test_the_site_does_not_start_on_dangerous_declarations(project: Callable[[st
             '''Fine.'''
         """
     )
-    for arguments in (("-c", "import django; django.setup()"), ("-m", "django", "check")):
+    for arguments in (
+        ("-c", "import django; django.setup()"),
+        ("-m", "django", "runserver", "--noreload"),
+        ("-m", "django", "shell", "-c", "0"),
+        ("-m", "django", "agentweb_keys", "list"),
+    ):
         found = run(*arguments)
-        assert found.returncode != 0
+        assert found.returncode != 0, arguments
         said = found.stderr[found.stderr.index("ImproperlyConfigured: ") :]
         assert "shop.agents.add: (agentweb.E013) 'cart:*' is not a scope." in said
         assert (
@@ -310,8 +316,50 @@ def test_the_site_does_not_start_on_dangerous_declarations(project: Callable[[st
             in said
         )
         assert "shop.agents: flow 'twice': (agentweb.E030) Two flows are named 'twice'." in said
-        assert said.count("HINT: ") == 3
-        assert "E024" not in said
+        # The mistake that would not keep the site from starting is told too, last.
+        assert said.count("HINT: ") == 4
+        assert said.index("agentweb.E030") < said.index("agentweb.E024")
+
+
+def test_commands_that_only_look_show_dangerous_declarations_without_a_traceback(
+    project: Callable[[str], Run],
+) -> None:
+    run = project(
+        """
+        from agentweb import action
+
+        @action(effect="write", scope="cart:*")
+        def add(inp: None, ctx):
+            '''Add.'''
+
+        @action
+        def fine(inp: None, ctx):
+            '''Fine.'''
+
+        @action(rate=5)
+        def harmless(inp: None, ctx):
+            '''Harmless.'''
+        """
+    )
+    checked = run("-m", "django", "check")
+    assert checked.returncode == 1
+    assert "Traceback" not in checked.stderr
+    assert "(agentweb.E013) 'cart:*' is not a scope." in checked.stderr
+    assert "(agentweb.E024)" in checked.stderr
+    listed = run("-m", "django", "agentweb_actions", "--json")
+    assert listed.returncode == 0, listed.stderr
+    told = json.loads(listed.stdout)
+    assert [each["name"] for each in told["actions"]] == ["fine"]
+    assert [each["id"] for each in told["faults"]] == ["agentweb.E013", "agentweb.E024"]
+    plain = run("-m", "django", "agentweb_actions")
+    assert "agentweb.E013" in plain.stderr
+    assert "Traceback" not in plain.stderr
+    for arguments in (
+        ("migrate", "--plan"),
+        ("makemigrations", "--check"),
+        ("--settings", "settings", "check"),
+    ):
+        assert "Traceback" not in run("-m", "django", *arguments).stderr, arguments
 
 
 def test_times_without_a_zone_keep_the_site_from_starting(

@@ -15,6 +15,7 @@ from agentweb.catalog.registry import registry
 from agentweb.client.manifest import read_manifest
 from agentweb.http.probes import WITH_ANSWERS, Answer, Examined, Level, Look, Probe, Problem
 from agentweb.wire.errors import ClientError, RequestError
+from agentweb.wire.safe_numbers import unsafe_numbers
 from agentweb.wire.strict_json import dumps, loads
 
 _SAMPLE: Final = "0"
@@ -36,6 +37,16 @@ def manifest_is_valid(site: Examined) -> Iterator[Problem]:
             f"Agents cannot read the manifest: {error.message}", "Correct what it names in agents.py."
         )
         return
+    for problem in manifest.unusable:
+        yield Problem(
+            f"Agents cannot use {_named(document, problem['pointer'])}: {problem['message']}",
+            "Correct it in agents.py.",
+        )
+    for path, number in unsafe_numbers(document):
+        yield Problem(
+            f"{_named(document, _pointer(path))} holds the number {number}, which other programs read as another one.",
+            "Publish no number beyond ±(2^53-1): leave it out, and check it in the handler.",
+        )
     for action in manifest.actions.values():
         try:
             schema = action.schema()
@@ -57,6 +68,21 @@ def manifest_is_valid(site: Examined) -> Iterator[Problem]:
                 f"The flow {flow.name} cannot run: {flow.problems[0]['message']}",
                 "Correct its steps in agents.py.",
             )
+
+
+def _named(document: Any, pointer: str) -> str:
+    """``the action set_stock (/input/properties/left/maximum)`` of a pointer into the manifest."""
+    parts = pointer.split("/", 3)[1:]
+    if len(parts) < 2 or parts[0] not in {"actions", "flows"}:
+        return pointer
+    entry = document[parts[0]][int(parts[1])]
+    name = entry.get("name") if isinstance(entry, dict) else None
+    inside = f" (/{parts[2]})" if len(parts) > 2 else ""
+    return f"the {parts[0].removesuffix('s')} {name or parts[1]}{inside}"
+
+
+def _pointer(path: tuple[str | int, ...]) -> str:
+    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in path)
 
 
 def actions_answer(site: Examined) -> Iterator[Problem]:
@@ -184,16 +210,30 @@ def _body(answer: Answer) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
+def _where_any(look: Look) -> Look:
+    """Of a site without actions there is nothing to say that holds for each of them; W014 speaks of it."""
+    return lambda site: look(site) if _listed() else None
+
+
 def _probe(number: str, healthy: str, look: Look, level: Level = Level.ERROR) -> Probe:
     return Probe(number, level, healthy, look, after=WITH_ANSWERS)
 
 
 PROBES: Final = (
     _probe("D100", "Agents can read the manifest, its schemas and its examples.", manifest_is_valid),
-    _probe("D101", "Every listed action answers at its address.", actions_answer),
-    _probe("D102", "Every public read works with its example.", reads_work),
-    _probe("D103", "Every public read accepts its example.", examples_are_accepted, Level.WARNING),
-    _probe("D104", "Results fit their declared output.", results_fit, Level.WARNING),
-    Probe("D105", Level.WARNING, "Reads only read.", reads_only_read, after=WITH_ANSWERS, looks_inside=True),
+    _probe("D101", "Every listed action answers at its address.", _where_any(actions_answer)),
+    _probe("D102", "Every public read works with its example.", _where_any(reads_work)),
+    _probe(
+        "D103", "Every public read accepts its example.", _where_any(examples_are_accepted), Level.WARNING
+    ),
+    _probe("D104", "Results fit their declared output.", _where_any(results_fit), Level.WARNING),
+    Probe(
+        "D105",
+        Level.WARNING,
+        "Reads only read.",
+        _where_any(reads_only_read),
+        after=WITH_ANSWERS,
+        looks_inside=True,
+    ),
     _probe("D106", "What is no action is refused in JSON.", unknown_addresses_are_refused),
 )

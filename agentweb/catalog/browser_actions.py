@@ -25,9 +25,10 @@ from agentweb.catalog.declaring import Findings, check_description, is_name
 from agentweb.catalog.effects import CONSEQUENTIAL, Effect
 from agentweb.catalog.faults import FaultId
 from agentweb.catalog.schema_sources import EMPTY_INPUT, SourceError, schema_of
+from agentweb.wire.safe_numbers import check_published
 from agentweb.wire.schema import NO_EXAMPLE, CompiledSchema, SchemaError, compile_schema
 from agentweb.wire.scopes import check_scope
-from agentweb.wire.strict_json import Json, check_value
+from agentweb.wire.strict_json import Json
 
 MEMBERS: Final = ("name", "description", "effect", "scope", "input", "example")
 HINT: Final = (
@@ -167,7 +168,7 @@ def _example(
         return (None, False) if made is NO_EXAMPLE else (made, True)
     example = given["example"]
     try:
-        check_value(example)
+        check_published(example)
         problems, _truncated = compiled.problems(example)
     except ValueError as error:
         wrong = str(error)

@@ -58,6 +58,8 @@ class FaultId(StrEnum):
     READ_BY_POST = "agentweb.W012"
     NO_INPUT = "agentweb.W013"
     VIEW_EFFECT = "agentweb.W054"
+    VIEW_SCOPE = "agentweb.W055"
+    VIEW_QUERY = "agentweb.W056"
 
 
 DANGEROUS: Final = frozenset(

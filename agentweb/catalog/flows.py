@@ -32,8 +32,9 @@ from agentweb.catalog.schema_shapes import properties_of
 from agentweb.catalog.schema_sources import schema_of
 from agentweb.wire.errors import ClientError
 from agentweb.wire.references import check_references, references_in, resolve
+from agentweb.wire.safe_numbers import check_published
 from agentweb.wire.schema import compile_schema
-from agentweb.wire.strict_json import Json, check_value
+from agentweb.wire.strict_json import Json
 
 if TYPE_CHECKING:  # actions know nothing of flows, and flows only what the registry hands them
     from agentweb.catalog.actions import Action
@@ -148,7 +149,7 @@ class DeclaredFlow:
     ) -> tuple[Step, ...]:
         steps = list(self.steps) if isinstance(self.steps, (list, tuple)) else self.steps
         try:
-            check_value(steps)
+            check_published(steps)
         except ValueError as error:
             findings.note(
                 FaultId.FLOW_STEPS, f"The steps are not plain JSON: {error}", _HINTS[FaultId.FLOW_STEPS]
@@ -196,7 +197,7 @@ class DeclaredFlow:
         if self.output is None:
             return None
         try:
-            check_value(self.output)
+            check_published(self.output)
             found = list(references_in(self.output))
         except ValueError as error:
             findings.note(

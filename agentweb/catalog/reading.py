@@ -44,9 +44,9 @@ from agentweb.catalog.schema_sources import (
     serializer_source,
 )
 from agentweb.catalog.type_members import is_float
+from agentweb.wire.safe_numbers import check_published
 from agentweb.wire.schema import NO_EXAMPLE, CompiledSchema, SchemaError, compile_schema
 from agentweb.wire.scopes import check_scope
-from agentweb.wire.strict_json import check_value
 
 PERSON: Final = "person"
 """The value of ``confirm``."""
@@ -276,7 +276,7 @@ class _Reader:
             made = compiled.example()
             return (None, False) if made is NO_EXAMPLE else (made, True)
         try:
-            check_value(given)
+            check_published(given)
             problems, _truncated = compiled.problems(given)
         except ValueError as error:
             wrong = str(error)

@@ -17,8 +17,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agentweb.catalog.schema_numbers import with_safe_numbers
 from agentweb.catalog.type_schemas import SourceError, derive, is_record
-from agentweb.wire.strict_json import Json, check_value
+from agentweb.wire.safe_numbers import check_published
+from agentweb.wire.schema import compile_schema
+from agentweb.wire.strict_json import Json
 
 __all__ = [
     "EMPTY_INPUT",
@@ -125,17 +128,17 @@ def output_schema(handler: Callable[..., Any], given: Any) -> dict[str, Any] | N
     if isinstance(given, Mapping):
         return _written(given)
     if given is not None:
-        return derive(given, for_output=True).schema
+        return with_safe_numbers(derive(given, for_output=True).schema)
     try:
         hint = _resolved(handler, _signature(handler).return_annotation)
-        return derive(hint, for_output=True).schema if is_record(hint) else None
+        return with_safe_numbers(derive(hint, for_output=True).schema) if is_record(hint) else None
     except ValueError:
         return None
 
 
 def schema_of(given: Any) -> dict[str, Any]:
     """The schema of a dict or a type that describes an input. Raises SourceError or ValueError."""
-    return _written(given) if isinstance(given, Mapping) else derive(given).schema
+    return _written(given) if isinstance(given, Mapping) else with_safe_numbers(derive(given).schema)
 
 
 def as_it_is(value: Json, _ctx: Any = None) -> Any:
@@ -146,16 +149,29 @@ def as_it_is(value: Json, _ctx: Any = None) -> Any:
 def _written(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A copy, so that what is published cannot change later."""
     plain = dict(schema)
-    check_value(plain)
+    check_published(plain)
     return copy.deepcopy(plain)
 
 
 def _derived(hint: Any) -> Source:
     found = derive(hint)
-    convert = found.convert
-    if convert is None:
-        return Source(found.schema, as_it_is, hint=hint)
-    return Source(found.schema, lambda value, _ctx: convert(value), hint=hint)
+    convert = found.convert or _same
+    schema = with_safe_numbers(found.schema)
+    if schema is found.schema:
+        to_python = as_it_is if found.convert is None else lambda value, _ctx: convert(value)
+        return Source(schema, to_python, hint=hint)
+    # Bounds that cannot be published hold all the same.
+    whole = compile_schema(found.schema)
+
+    def checked(value: Json, _ctx: Any) -> Any:
+        whole.check(value)
+        return convert(value)
+
+    return Source(schema, checked, hint=hint)
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _no_input(unsaid: str | None = None) -> Source:

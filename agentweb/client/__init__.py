@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentweb.client.agent import ActionResult, AgentClient
     from agentweb.client.errors import SiteError
+    from agentweb.client.grant_texts import GrantChain
     from agentweb.client.keystore import KeyStore
     from agentweb.client.manifest import Manifest
     from agentweb.wire.errors import AgentError, AuthenticationError, ClientError, InputError
@@ -27,6 +28,7 @@ __all__ = [
     "AgentError",
     "AuthenticationError",
     "ClientError",
+    "GrantChain",
     "InputError",
     "KeyStore",
     "Manifest",
@@ -39,6 +41,7 @@ _HOMES = {
     "AgentError": "agentweb.wire.errors",
     "AuthenticationError": "agentweb.wire.errors",
     "ClientError": "agentweb.wire.errors",
+    "GrantChain": "agentweb.client.grant_texts",
     "InputError": "agentweb.wire.errors",
     "KeyStore": "agentweb.client.keystore",
     "Manifest": "agentweb.client.manifest",

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
+from agentweb.client import authority
 from agentweb.client.asking import grant_required
 from agentweb.client.calls import Attempts, Outgoing, Received, SiteClock
 from agentweb.client.discovery import Discovery, manifest_url
 from agentweb.client.errors import SiteError
-from agentweb.client.grant_texts import GrantLike
-from agentweb.client.grants import Chain, Known, Need, narrowest
+from agentweb.client.grant_texts import Chain, GrantLike, read_chain
+from agentweb.client.grants import Known, Need, narrowest
 from agentweb.client.inputs import Prepared, cost_of, prepare, read_input
 from agentweb.client.keystore import KeyStore
 from agentweb.client.manifest import Manifest, ManifestAction
@@ -25,7 +26,7 @@ from agentweb.client.spending import believe, check_head, count, receipts_in
 from agentweb.client.transport import Transport
 from agentweb.wire import clock as wire_clock
 from agentweb.wire.errors import ClientError, Code
-from agentweb.wire.grants import GrantDocument, encode_chain
+from agentweb.wire.grants import GrantDocument, Mandate
 from agentweb.wire.http_signature import sign_request
 from agentweb.wire.receipts import verify_receipt
 from agentweb.wire.strict_json import Json, dumps
@@ -34,7 +35,11 @@ if TYPE_CHECKING:
     import httpx
 
 _KEY: Final = re.compile(r"[!-~]{16,255}")
-_GRANT_ENDED: Final = frozenset({Code.GRANT_REVOKED, Code.GRANT_USED})
+_GRANT_ENDED: Final = frozenset({Code.GRANT_REVOKED, Code.GRANT_USED, Code.GRANT_EXPIRED})
+_UNSIGNED: Final = (
+    " The call was sent unsigned, so it stood for nobody: if you hold a grant of this site, call again with "
+    "signed=True (on the command line --signed)."
+)
 _MANIFEST_IS_OLD: Final = frozenset({Code.ACTION_NOT_FOUND, Code.METHOD_NOT_ALLOWED, Code.GRANT_REQUIRED})
 
 
@@ -119,12 +124,16 @@ class AgentClient:
         idempotency_key: str | None = None,
         intent: str | None = None,
         new_intent: bool = False,
+        signed: bool = False,
     ) -> ActionResult:
         """Call an action of the site of ``url``.
 
         Until an answer settles it, the same call (site, action, input and ``intent``) is the same intent, also
         after a crash: repeat it to learn the outcome of a lost answer. ``new_intent`` says that it is meant anew;
         ``intent`` tells equal calls apart that are both meant; an ``idempotency_key`` is the caller's own care.
+
+        A read without a scope is sent unsigned, and so stands for nobody. ``signed`` sends it under the narrowest
+        grant of the site that has no mandate, so that it is answered as the person who gave the grant.
 
         Raises InputError (nothing was sent), SiteError for what the site answered (``handler_error`` leaves the call
         pending, and repeating it is safe), ClientError otherwise.
@@ -142,9 +151,13 @@ class AgentClient:
         if keeps and not new_intent and self._pending.find(manifest.site, name, value, intent) is not None:
             # It may have been paid already, out of what the mandate had then.
             cost = 0
-        chain = None
-        if action.needs_grant or is_hidden:
-            chain = self._choose_grant(manifest, action, cost)
+        need = None
+        if action.needs_grant or is_hidden or signed:
+            # "read" is the site's claim, and only GET is bound to it: another method gets nothing to spend. Nor does
+            # a read that asks for no grant.
+            is_safe = action.method == "GET" and (action.needs_grant or is_hidden)
+            need = self._need_of(manifest, action, cost, may_spend=action.effect != "read" or is_safe)
+        chain = self._choose_grant(manifest, action, need) if need is not None else None
         pending = None
         if keeps:
             pending = self._pending.begin(
@@ -153,11 +166,74 @@ class AgentClient:
         outgoing = Outgoing(
             origin=_origin(manifest.url),
             prepared=prepared,
-            grant=encode_chain([grant.document for grant in chain]) if chain else None,
+            grant=chain.header if chain else None,
             idempotency_key=pending.key if pending else idempotency_key if action.effect != "read" else None,
         )
-        received = self._send(manifest, outgoing, chain, pending)
+        received, chain = self._send(manifest, outgoing, chain, pending, need)
         return self._result(manifest, action, outgoing, chain, received)
+
+    def revoke(self, url: str, grant_id: str, reason: str = "") -> None:
+        """Take a grant (``gr_…``) back at the site of ``url``, with everything that was handed on below it.
+
+        Allowed to its holder, its issuer, and the issuer of any grant above it; a person also takes a key of their
+        account back (``ed25519:…``). Done again, it is done. Raises SiteError (``not_allowed``) and ClientError.
+        """
+        manifest = self._discovery.load(url)
+        origin = _origin(manifest.url)
+
+        def send(prepared: Prepared, chain: Chain | None) -> None:
+            outgoing = Outgoing(
+                origin=origin,
+                prepared=prepared,
+                grant=chain.header if chain else None,
+                is_bare=chain is None,
+            )
+            self._send(manifest, outgoing, chain, None)
+
+        def under() -> Chain | None:
+            for held in self.keystore.chains:
+                if any(grant.id == grant_id for grant in held):
+                    return held
+            return self._any_grant(manifest.site)
+
+        authority.revoke(manifest, grant_id, reason, origin=origin, send=send, under=under)
+        if any(grant.id == grant_id for held in self.keystore.chains for grant in held):
+            self.keystore.end_grant(grant_id, Code.GRANT_REVOKED)
+
+    def delegate(
+        self,
+        grant: GrantLike,
+        *,
+        to: str,
+        scopes: Sequence[str] | None = None,
+        mandate: Mandate | str | None = None,
+        expires_in: int | None = None,
+        note: str = "",
+        one_time: bool = False,
+        again: int = 0,
+    ) -> str:
+        """Hand on less of a grant to the key ``to``; the text is what that agent gives to ``add_grant``.
+
+        ``grant`` is the id of one in the key store, or a grant as ``add_grant`` takes it. Scopes and the end that are
+        left out are its own; a mandate (``USD:10.00/30.00``) is only given when named, and ``again`` says how often
+        it may be handed on further. ``expires_in`` is in seconds. Nothing is sent: the site learns of it by its use.
+
+        Raises AuthenticationError ``grant_invalid`` (reason ``not_narrower``) for more than the grant itself has.
+        """
+        held = [chain for chain in self.keystore.chains if chain[-1].id == grant]
+        chain = held[0] if held else read_chain(grant)
+        now = int(self._site_clock.now(chain[-1].audience))
+        return authority.delegate(
+            chain,
+            self.keystore.key,
+            to=to,
+            scopes=scopes,
+            mandate=mandate,
+            expires=None if expires_in is None else now + expires_in,
+            note=note,
+            one_time=one_time,
+            again=again,
+        )
 
     def pending(self) -> list[PendingCall]:
         """Calls whose outcome is not known, oldest first; call the same again to learn it.
@@ -191,7 +267,7 @@ class AgentClient:
             outgoing = Outgoing(
                 origin=_origin(manifest.url), prepared=Prepared("GET", target, b""), is_bare=signed
             )
-            return self._send(manifest, outgoing, None, None).value
+            return self._send(manifest, outgoing, None, None)[0].value
 
         found = read_all(manifest, get)
         head = read_head(manifest, get)
@@ -237,7 +313,7 @@ class AgentClient:
                 f"There is no grant for {site} that is valid now; ask for one.",
                 site=site,
             )
-        headers = {"Agent-Grant": encode_chain([grant.document for grant in chain])}
+        headers = {"Agent-Grant": chain.header}
 
         def sign(target: str) -> dict[str, str]:
             return headers | sign_request(
@@ -252,6 +328,11 @@ class AgentClient:
         try:
             return self._discovery.load(url, reader=chain[-1].id, sign=sign)
         except SiteError as error:
+            if error.code in _GRANT_ENDED:
+                self._end(chain, error)
+                if self._any_grant(site) is None:
+                    raise
+                return self._signed_manifest(url)
             if not self._site_clock.learn(site, error):
                 raise
             return self._discovery.load(url, reader=chain[-1].id, sign=sign)
@@ -259,16 +340,19 @@ class AgentClient:
     def _any_grant(self, site: str) -> Chain | None:
         return self._narrowest(self._need(site))
 
-    def _choose_grant(self, manifest: Manifest, action: ManifestAction, cost: int | None) -> Chain:
-        need = self._need(
+    def _need_of(
+        self, manifest: Manifest, action: ManifestAction, cost: int | None, *, may_spend: bool
+    ) -> Need:
+        return self._need(
             manifest.site,
             scope=action.scope,
             spends=action.effect == "spend",
-            # "read" is the site's claim, and only GET is bound to it: another method gets nothing to spend.
-            may_spend=action.effect != "read" or action.method == "GET",
+            may_spend=may_spend,
             currency=action.cost.currency if action.cost else None,
             amount=cost,
         )
+
+    def _choose_grant(self, manifest: Manifest, action: ManifestAction, need: Need) -> Chain:
         chain = self._narrowest(need)
         if chain is None:
             raise grant_required(manifest, action, need)
@@ -289,32 +373,57 @@ class AgentClient:
         )
 
     def _send(
-        self, manifest: Manifest, outgoing: Outgoing, chain: Chain | None, pending: PendingCall | None
-    ) -> Received:
-        attempts = Attempts(
-            outgoing,
-            transport=self._transport,
-            key=self.keystore.key,
-            clock=self._site_clock,
-            patience=self._patience(),
-            is_uncertain=pending is not None and pending.is_resumed,
-        )
+        self,
+        manifest: Manifest,
+        outgoing: Outgoing,
+        chain: Chain | None,
+        pending: PendingCall | None,
+        need: Need | None = None,
+    ) -> tuple[Received, Chain | None]:
+        """The answer, and the grant that the site took: where one has ended, the next that meets ``need`` is tried."""
+        is_uncertain = pending is not None and pending.is_resumed
         try:
-            return attempts.run()
-        except SiteError as error:
-            if chain is not None and error.code in _GRANT_ENDED:
-                named = error.extra.get("grant")
-                ended = named if named in {grant.id for grant in chain} else chain[-1].id
-                self.keystore.end_grant(str(ended), error.code)
-            if chain is not None and error.code == Code.MANDATE_EXCEEDED:
-                leaf, told = chain[-1], error
-                self.keystore.change_site(manifest.site, lambda record: believe(record, leaf, told))
-            if error.code in _MANIFEST_IS_OLD:
-                self._discovery.forget(manifest.url)
-            raise
+            while True:
+                attempts = Attempts(
+                    outgoing,
+                    transport=self._transport,
+                    key=self.keystore.key,
+                    clock=self._site_clock,
+                    patience=self._patience(),
+                    is_uncertain=is_uncertain,
+                )
+                try:
+                    return attempts.run(), chain
+                except SiteError as error:
+                    self._learn(manifest, chain, error, is_bare=outgoing.is_bare)
+                    # Each round ends a grant for good, so the rounds come to an end.
+                    is_over = chain is not None and need is not None and error.code in _GRANT_ENDED
+                    chain = self._narrowest(need) if is_over and need is not None else None
+                    if chain is None:
+                        raise
+                    outgoing = replace(outgoing, grant=chain.header)
+                finally:
+                    is_uncertain = attempts.is_uncertain
         finally:
-            if pending is not None and not attempts.is_uncertain:
+            if pending is not None and not is_uncertain:
                 self._pending.settle(pending)
+
+    def _learn(self, manifest: Manifest, chain: Chain | None, error: SiteError, *, is_bare: bool) -> None:
+        """Note what a refusal says of the grant, the mandate and the manifest."""
+        if chain is not None and error.code in _GRANT_ENDED:
+            self._end(chain, error)
+        if chain is None and not is_bare and error.code == Code.NOT_ALLOWED:
+            error.message += _UNSIGNED
+        if chain is not None and error.code == Code.MANDATE_EXCEEDED:
+            leaf = chain[-1]
+            self.keystore.change_site(manifest.site, lambda record: believe(record, leaf, error))
+        if error.code in _MANIFEST_IS_OLD:
+            self._discovery.forget(manifest.url)
+
+    def _end(self, chain: Chain, error: SiteError) -> None:
+        named = error.extra.get("grant")
+        ended = named if named in {grant.id for grant in chain} else chain[-1].id
+        self.keystore.end_grant(str(ended), error.code)
 
     def _result(
         self,

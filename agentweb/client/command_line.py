@@ -7,6 +7,8 @@
     discover URL             the actions of a site
     call URL ACTION [JSON]   call an action; "-" reads the input from standard input
     receipts URL             the agent's receipts at a site, verified
+    delegate GRANT KEY       hand on less of a grant to another key
+    revoke URL ID            take a grant back
 
 Ends with 0 when it was done, with 1 when the site or the client refused (the error is printed, with ``--json`` as
 ``{"error": {...}}``), with 2 for a command that is written wrong, with 3 when a person has to approve the call first:
@@ -51,8 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return REFUSED
     except KeyboardInterrupt:
         return 130
-    for line in [dumps(document).decode()] if options.json else lines:
-        _say(line)
+    try:
+        for line in [dumps(document).decode()] if options.json else lines:
+            _say(line)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has read enough. What is left in the buffer must not be written when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return OK
 
 
@@ -71,16 +78,24 @@ def _add_grant(agent: AgentClient, options: argparse.Namespace) -> _Said:
 
 
 def _discover(agent: AgentClient, options: argparse.Namespace) -> _Said:
-    manifest = agent.discover_actions(options.url)
+    manifest = agent.discover_actions(options.url, signed=options.signed)
     lines = [manifest.site]
     for action in manifest.actions.values():
         scope = f" {action.scope}" if action.scope else ""
         lines.append(_plain(f"{action.name} ({action.effect}{scope}): {action.description}"))
+    left_out = {problem["pointer"].split("/")[2]: problem for problem in manifest.unusable}
+    lines += [_plain(f"({each['pointer']} cannot be used: {each['message']})") for each in left_out.values()]
     return manifest.document, lines
 
 
 def _call(agent: AgentClient, options: argparse.Namespace) -> _Said:
-    result = agent.call_action(options.url, options.action, options.input, new_intent=options.new_intent)
+    result = agent.call_action(
+        options.url,
+        options.action,
+        options.input,
+        new_intent=options.new_intent,
+        signed=options.signed,
+    )
     document = {
         "value": result.value,
         "status": result.status,
@@ -99,17 +114,50 @@ def _receipts(agent: AgentClient, options: argparse.Namespace) -> _Said:
     return found, map(_plain, lines)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _delegate(agent: AgentClient, options: argparse.Namespace) -> _Said:
+    text = agent.delegate(
+        options.grant,
+        to=options.key,
+        scopes=options.scope,
+        mandate=options.mandate,
+        expires_in=options.expires_in,
+        one_time=options.one_time,
+        again=options.again,
+        note=options.note,
+    )
+    return {"header": text}, [text]
+
+
+def _revoke(agent: AgentClient, options: argparse.Namespace) -> _Said:
+    agent.revoke(options.url, options.id, options.reason)
+    return {"revoked": True}, [f"{_plain(options.id)} counts no longer."]
+
+
+def _options(*, is_first: bool) -> argparse.ArgumentParser:
+    """What every command takes, before the command or after it. Only those before it have defaults to set."""
     common = argparse.ArgumentParser(add_help=False)
+    store = os.environ.get("AGENTWEB_KEY_STORE") or DEFAULT_STORE
     common.add_argument(
         "--key-store",
         metavar="PATH",
-        default=os.environ.get("AGENTWEB_KEY_STORE") or DEFAULT_STORE,
+        default=store if is_first else argparse.SUPPRESS,
         help=f"The file with the agent's key and grants; AGENTWEB_KEY_STORE, else {DEFAULT_STORE}.",
     )
-    common.add_argument("--json", action="store_true", help="Print one JSON value.")
+    common.add_argument(
+        "--json",
+        action="store_true",
+        default=False if is_first else argparse.SUPPRESS,
+        help="Print one JSON value.",
+    )
+    return common
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = _options(is_first=False)
     parser = argparse.ArgumentParser(
-        prog="python -m agentweb.client", description="Call the actions of sites as an agent."
+        prog="python -m agentweb.client",
+        description="Call the actions of sites as an agent.",
+        parents=[_options(is_first=True)],
     )
     commands = parser.add_subparsers(required=True, metavar="command")
 
@@ -135,6 +183,34 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="Mean this call anew although an equal one is pending, instead of asking for its outcome.",
     )
+    signed = "Sign it with the narrowest grant of the site"
+    discovering.add_argument("--signed", action="store_true", help=f"{signed}, to see what that may see.")
+    calling.add_argument(
+        "--signed", action="store_true", help=f"{signed} without a mandate, also where none is demanded."
+    )
+    delegating = command("delegate", _delegate, "Hand on less of a grant to another key, and print it.")
+    delegating.add_argument("grant", metavar="GRANT", help="The id of a grant in the key store, or its text.")
+    delegating.add_argument("key", metavar="KEY", help="The public key that gets it, ed25519:…")
+    delegating.add_argument(
+        "--scope", action="append", help="A scope or pattern; may be repeated. The grant's own unless given."
+    )
+    delegating.add_argument(
+        "--mandate", metavar="USD:10.00/30.00", help="What may be spent: most for one payment, most in all."
+    )
+    delegating.add_argument(
+        "--expires-in", type=int, metavar="SECONDS", help="Its life; the grant's own end unless given."
+    )
+    delegating.add_argument("--one-time", action="store_true", help="It is used up by one action.")
+    delegating.add_argument(
+        "--again", type=int, default=0, metavar="TIMES", help="How often it may be handed on further."
+    )
+    delegating.add_argument("--note", default="", help="A line for people, at most 200 characters.")
+    revoking = command("revoke", _revoke, "Take a grant back, with all that was handed on below it.")
+    revoking.add_argument("url", metavar="URL", help="The site, https://host")
+    revoking.add_argument(
+        "id", metavar="ID", help="gr_… of a grant, or ed25519:… of a key of your own account."
+    )
+    revoking.add_argument("--reason", default="", help="A line for the site.")
     return parser
 
 
@@ -151,9 +227,10 @@ def _print_error(error: AgentError, *, as_json: bool) -> None:
         _say(dumps({"error": error.as_dict()}).decode())
         return
     body = error.as_dict()
+    whole = "the manifest" if error.code == Code.MANIFEST_INVALID else "the input"
     _say(_plain(f"{body.pop('code')}: {body.pop('message')}"), sys.stderr)
     for problem in body.pop("problems", None) or []:
-        where = problem.get("pointer") or "the input"
+        where = problem.get("pointer") or whole
         _say(_plain(f"  {where}: {problem.get('message', problem.get('code', ''))}"), sys.stderr)
     for name, value in body.items():
         shown = value if isinstance(value, str) else dumps(value).decode()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from agentweb.wire.errors import AgentError, AuthenticationError, Code
-from agentweb.wire.grants import GrantDocument, decode_header, parse_grant
+from agentweb.wire.grants import GrantDocument, decode_header, encode_chain, parse_grant
 from agentweb.wire.strict_json import Json, loads
 
 LONGEST_LIFE: Final = 3_650 * 86_400
@@ -24,7 +24,30 @@ _ID: Final = re.compile(r"gr_[A-Za-z0-9_-]+")
 _NAME: Final = re.compile(r"agent-grant:\s*", re.IGNORECASE)
 
 GrantLike = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
-Chain = tuple[GrantDocument, ...]
+
+
+class GrantChain(tuple[GrantDocument, ...]):
+    """A grant with all those above it, root first: what an agent keeps and sends. The last one is its own."""
+
+    __slots__ = ()
+
+    @property
+    def leaf(self) -> GrantDocument:
+        """The agent's own grant: ``id``, ``audience``, ``scopes``, ``mandate``, ``expires``."""
+        return self[-1]
+
+    @property
+    def id(self) -> str:
+        """The id of the agent's own grant, ``gr_…``."""
+        return self[-1].id
+
+    @property
+    def header(self) -> str:
+        """The value of ``Agent-Grant``, which is also the text that ``add_grant`` takes."""
+        return encode_chain([grant.document for grant in self])
+
+
+Chain = GrantChain
 
 
 def read_chain(grant: GrantLike) -> Chain:
@@ -41,7 +64,7 @@ def read_chain(grant: GrantLike) -> Chain:
 
 def parse_chain(documents: Iterable[Json]) -> Chain:
     """The chain of documents, root first, each of the right shape."""
-    return tuple(parse_grant(document, max_life=LONGEST_LIFE) for document in documents)
+    return GrantChain(parse_grant(document, max_life=LONGEST_LIFE) for document in documents)
 
 
 def _from_text(text: str) -> Chain:
@@ -75,7 +98,7 @@ def _from_header(text: str) -> Chain:
     decoded = decode_header(text, max_life=LONGEST_LIFE)
     if isinstance(decoded, str):
         raise _invalid("A gr_ id names a grant but is none; add the text that begins with v1.")
-    return tuple(decoded)
+    return GrantChain(decoded)
 
 
 def _from_json(found: object) -> Chain:

@@ -9,13 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from agentweb.wire.grants import GrantDocument
+from agentweb.client.grant_texts import Chain
 from agentweb.wire.scopes import covers, specificity
 
 MARGIN: Final = 30
 """Seconds that a grant must still live, so that it does not end under way."""
-
-Chain = tuple[GrantDocument, ...]
 
 
 @dataclass(frozen=True, slots=True)

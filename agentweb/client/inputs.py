@@ -61,10 +61,10 @@ def prepare(action: ManifestAction, value: Json, schema: CompiledSchema) -> Prep
     path = _PARAMETER.sub(lambda match: quote(dict(path_texts)[match[1]], safe=""), action.path)
     rest = {name: item for name, item in value.items() if name not in in_path}
     if not action.takes_query:
-        _check_arrival(schema, path_texts, in_path)
+        _check_arrival(action, schema, path_texts, in_path)
         return Prepared(action.method, path, dumps(rest))
     pairs = _pairs(rest)
-    _check_arrival(schema, pairs + path_texts, value)
+    _check_arrival(action, schema, pairs + path_texts, value)
     query = urlencode(pairs, quote_via=quote, safe="")
     return Prepared(action.method, f"{path}?{query}" if query else path, b"")
 
@@ -119,10 +119,24 @@ def _text(value: Json) -> str | None:
     return None
 
 
-def _check_arrival(schema: CompiledSchema, pairs: list[tuple[str, str]], sent: dict[str, Json]) -> None:
-    """Will the site, reading the texts by the same schema, get the very input? A URL knows texts only."""
+def _check_arrival(
+    action: ManifestAction, schema: CompiledSchema, pairs: list[tuple[str, str]], sent: dict[str, Json]
+) -> None:
+    """Will the site, reading the texts by the same schema, get the very input? A URL knows texts only.
+
+    Where the schema says that a member is a text or a number, one that is written alike is the same.
+    """
     arrived, _problems = schema.coerce_strings(pairs)
-    lost = [name for name, item in sent.items() if name not in arrived or not _is_same(arrived[name], item)]
+    unions = _scalar_unions(action.input)
+    lost = [
+        name
+        for name, item in sent.items()
+        if name not in arrived
+        or not (
+            _is_same(arrived[name], item)
+            or (name in unions and item is not None and _text(item) == _text(arrived[name]))
+        )
+    ]
     if lost:
         raise InputError(
             [
@@ -135,6 +149,20 @@ def _check_arrival(schema: CompiledSchema, pairs: list[tuple[str, str]], sent: d
                 for name in sorted(lost)
             ]
         )
+
+
+def _scalar_unions(schema: object) -> set[str]:
+    """The members of an object schema that are a scalar of several types: ``["string", "integer"]``."""
+    members = schema.get("properties") if isinstance(schema, dict) else None
+    found = members.items() if isinstance(members, dict) else ()
+    return {
+        name
+        for name, member in found
+        if isinstance(member, dict)
+        and isinstance(kinds := member.get("type"), list)
+        and "string" in kinds
+        and not {"array", "object"} & {kind for kind in kinds if isinstance(kind, str)}
+    }
 
 
 def _is_same(one: Json, other: Json) -> bool:

@@ -1,7 +1,8 @@
 """Another site's action manifest, read strictly: what it says is a claim, and its texts are data.
 
 Members that this version does not know are ignored. The input schema of an action is hostile until compiled
-under the limits for foreign schemas, and is compiled when the action is first called.
+under the limits for foreign schemas, and is compiled when the action is first called. An action that cannot be used
+spoils itself only: the others are there, and ``unusable`` says why it is not.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from agentweb.wire.errors import ClientError, Code, MoneyError
 from agentweb.wire.http_signature import authority_of
 from agentweb.wire.money import CURRENCIES, parse_amount
 from agentweb.wire.references import check_references
+from agentweb.wire.safe_numbers import nearest_doubles
 from agentweb.wire.schema import CompiledSchema, SchemaError, compile_schema
 from agentweb.wire.scopes import check_scope
 from agentweb.wire.strict_json import Json
@@ -101,7 +103,11 @@ class ManifestFlow:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A site's manifest. ``url`` is where it was read, ``digest`` the hash of its canonical form."""
+    """A site's manifest. ``url`` is where it was read, ``digest`` the hash of its canonical form.
+
+    Integers beyond ±(2^53-1) count as their nearest doubles in it. ``unusable`` are the problems of the entries of
+    ``actions`` that were left out, by their pointers.
+    """
 
     site: str
     url: str
@@ -111,11 +117,18 @@ class Manifest:
     keys: tuple[Mapping[str, Any], ...]
     endpoints: Mapping[str, str]
     document: Mapping[str, Any] = field(repr=False)
+    unusable: tuple[Problem, ...] = ()
 
     def action(self, name: str) -> ManifestAction:
-        """The action of this name. Raises ClientError ``action_not_found`` with ``closest`` names."""
+        """The action of this name.
+
+        Raises ClientError ``action_not_found`` with ``closest`` names, and ``manifest_invalid`` with ``problems`` for
+        one that the manifest declares wrongly.
+        """
         found = self.actions.get(name)
         if found is None:
+            if wrong := self._wrong_with(name):
+                raise _invalid(wrong, f"The action {name}")
             closest = get_close_matches(name.lower(), self.actions, n=3)
             hint = f" Did you mean {' or '.join(closest)}?" if closest else ""
             raise ClientError(
@@ -125,6 +138,18 @@ class Manifest:
                 closest=closest,
             )
         return found
+
+    def _wrong_with(self, name: str) -> list[Problem]:
+        """What is wrong with the left-out entries of this name."""
+        listed = self.document.get("actions", [])
+        starts = tuple(
+            f"/actions/{place}/"
+            for place, entry in enumerate(listed)
+            if isinstance(entry, dict) and entry.get("name") == name
+        )
+        return (
+            [problem for problem in self.unusable if problem["pointer"].startswith(starts)] if starts else []
+        )
 
     def endpoint(self, name: str) -> str | None:
         """The absolute URL of an endpoint of this very site, None when it names none."""
@@ -142,7 +167,8 @@ class Manifest:
 def read_manifest(document: Json, *, site: str, url: str) -> Manifest:
     """The manifest in a JSON value that came from ``site`` (``host[:port]``) at ``url``.
 
-    Raises ClientError ``manifest_invalid`` listing every problem of its shape, with pointers into the manifest.
+    Raises ClientError ``manifest_invalid`` listing every problem of the whole, with pointers into the manifest; those
+    of single actions are in ``unusable``.
     """
     if not isinstance(document, dict):
         raise _invalid([_problem("", "type", "A manifest is a JSON object.")])
@@ -151,6 +177,8 @@ def read_manifest(document: Json, *, site: str, url: str) -> Manifest:
     if isinstance(keys, list) and len(keys) > MAX_KEYS:
         problems.append(_problem("/keys", "maxItems", f"keys must be a list of at most {MAX_KEYS}."))
     actions: dict[str, ManifestAction] = {}
+    unusable: list[Problem] = []
+    doubled: set[str] = set()
     listed = document.get("actions", [])
     if not isinstance(listed, list) or len(listed) > MAX_ACTIONS:
         problems.append(_problem("/actions", "type", f"actions must be a list of at most {MAX_ACTIONS}."))
@@ -160,19 +188,19 @@ def read_manifest(document: Json, *, site: str, url: str) -> Manifest:
         if not found and isinstance(entry, dict):
             action = _read_action(entry)
             if action.name in actions:
+                # Which of them is meant is not guessed.
+                doubled.add(action.name)
                 found = [_problem(f"/actions/{position}/name", "duplicate", "Another action has this name.")]
             actions.setdefault(action.name, action)
-        problems += found
+        unusable += found
     if problems:
         raise _invalid(problems)
-    try:
-        name = digest(document)
-    except CanonicalError:
-        raise _invalid([_problem("", "number", "The manifest has no canonical form.")]) from None
+    for name in doubled:
+        del actions[name]
     return Manifest(
         site=site,
         url=url,
-        digest=name,
+        digest=_digest(document),
         actions=actions,
         flows=_read_flows(document.get("flows"), actions),
         keys=tuple(key for key in keys if isinstance(key, dict)) if isinstance(keys, list) else (),
@@ -182,7 +210,16 @@ def read_manifest(document: Json, *, site: str, url: str) -> Manifest:
             if isinstance(target, str)
         },
         document=document,
+        unusable=tuple(unusable[:_MAX_PROBLEMS]),
     )
+
+
+def _digest(document: Json) -> str:
+    try:
+        return digest(document)
+    except CanonicalError:
+        # Whatever was read has one, but for integers that no double holds exactly.
+        return digest(nearest_doubles(document))
 
 
 def _check_head(document: dict[str, Json], site: str) -> Iterator[Problem]:
@@ -296,10 +333,10 @@ def _problem(pointer: str, code: str, message: str) -> Problem:
     return {"pointer": pointer, "field": pointer[1:].replace("/", "."), "code": code, "message": message}
 
 
-def _invalid(problems: list[Problem]) -> ClientError:
+def _invalid(problems: list[Problem], what: str = "The site's manifest") -> ClientError:
     first = problems[0]
     return ClientError(
         Code.MANIFEST_INVALID,
-        f"The site's manifest cannot be used: {first['pointer'] or 'the document'}: {first['message']}",
+        f"{what} cannot be used: {first['pointer'] or 'the manifest'}: {first['message']}",
         problems=problems[:_MAX_PROBLEMS],
     )

@@ -45,8 +45,14 @@ def allow_every_origin(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def tell_limits(response: HttpResponse, allowances: Sequence[Allowance]) -> None:
-    """Say what the limits that counted this request have left; a refusal has said already which one was empty."""
-    if "RateLimit" not in response:
+    """Say what the limits that counted this request have left; a refusal has said already which one was empty.
+
+    Where a limit of the site's own refused (a view's throttle, a handler), ours have room and are not what counts.
+    """
+    if response.status_code == 429 and "RateLimit" not in response:
+        wait = response.headers.get("Retry-After", "")
+        response["RateLimit"] = f'"site";r=0;t={wait if wait.isdigit() else 1}'
+    elif "RateLimit" not in response:
         for name, value in limits.headers_of(*allowances).items():
             response[name] = value
 

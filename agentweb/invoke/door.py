@@ -34,8 +34,9 @@ from agentweb.ledger import charges, receipts
 from agentweb.signals import action_invoked, receipt_issued
 from agentweb.wire import canonical, strict_json
 from agentweb.wire.errors import AgentError, Code, ConflictError, ServerError
-from agentweb.wire.json_types import MAX_SAFE_INTEGER, Json
+from agentweb.wire.json_types import Json
 from agentweb.wire.money import parse_amount
+from agentweb.wire.safe_numbers import nearest_doubles
 from agentweb.wire.signing import SigningKey
 
 logger = logging.getLogger("agentweb.invoke")
@@ -126,18 +127,8 @@ def _digests(call: Call, value: Json) -> tuple[str, str]:
         return canonical.digest(value), canonical.digest([call.method, call.path, value])
     except canonical.CanonicalError:
         # An integer that no double holds exactly; what is compared is the nearest one (clarification on numbers).
-        near = _nearest_doubles(value)
+        near = nearest_doubles(value)
         return canonical.digest(near), canonical.digest([call.method, call.path, near])
-
-
-def _nearest_doubles(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {name: _nearest_doubles(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_nearest_doubles(item) for item in value]
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAX_SAFE_INTEGER:
-        return float(value)
-    return value
 
 
 # -- running the handler

@@ -177,7 +177,9 @@ class TestAgent:
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> HttpResponse:
-        """Send a signed request; ``key`` is the Idempotency-Key."""
+        """Send a signed request; ``key`` is the Idempotency-Key. Raises ValueError for a target that is no path."""
+        if not target.startswith("/"):
+            raise ValueError(f"A target is a path of the site, with a slash first: write '/{target[:200]}'.")
         body = b"" if data is None else data if isinstance(data, bytes) else dumps(data)
         sent = dict(headers or {})
         if key is not None:

@@ -184,6 +184,8 @@ STATUS: Final[dict[str, int]] = {
 """HTTP status of each code that a site sends. Client-only codes have none."""
 
 _SITE_CODE_STATUS: Final = 409
+_MAX_SHOWN: Final = 5
+"""Problems in the text of an InputError."""
 
 
 class AgentError(Exception):
@@ -249,7 +251,7 @@ class RequestError(AgentError):
 
 
 class InputError(RequestError):
-    """The input breaks the schema; ``problems`` lists everything that is wrong with it."""
+    """The input breaks the schema; ``problems`` lists everything that is wrong with it, its text the first few."""
 
     default_code = Code.INVALID_INPUT
 
@@ -266,6 +268,16 @@ class InputError(RequestError):
             problems=problems,
             **extra,
         )
+
+    def __str__(self) -> str:
+        """The message and the problems, for tracebacks and terminals; on the wire ``message`` stands alone."""
+        listed = self.problems or []
+        lines = [
+            f"{each.get('pointer') or 'input'}: {each.get('message', '')}" for each in listed[:_MAX_SHOWN]
+        ]
+        if len(listed) > _MAX_SHOWN:
+            lines.append(f"and {len(listed) - _MAX_SHOWN} more")
+        return "\n  ".join([self.message, *lines])
 
 
 class AuthenticationError(AgentError):

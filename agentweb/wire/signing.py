@@ -69,9 +69,12 @@ def parse_public_key(text: str) -> bytes:
 # Point checks and decoding cost as much as a verification, and the same agents call again and again.
 @lru_cache(maxsize=4096)
 def _verify_key(text: str) -> VerifyKey:
-    if not text.startswith(PREFIX):
-        raise ValueError('A public key is written "ed25519:" and 43 base64url characters.')
-    data = b64url_decode(text[len(PREFIX) :], length=_KEY_BYTES)
+    try:
+        if not text.startswith(PREFIX):
+            raise ValueError(text)
+        data = b64url_decode(text[len(PREFIX) :], length=_KEY_BYTES)
+    except ValueError:
+        raise ValueError('A public key is written "ed25519:" and 43 base64url characters.') from None
     if not crypto_core_ed25519_is_valid_point(data):
         raise ValueError("The public key is not a point of Ed25519's main subgroup.")
     return VerifyKey(data)

@@ -355,9 +355,67 @@ def test_revoked_grant_is_not_used_again(site: Site, client: AgentClient, grant:
     narrow, wide = grant("cart:write"), grant("*")
     site.action("add_to_cart", **CART)
     site.script("/api/add_to_cart", error(401, "grant_revoked"))
-    assert refusal(lambda: client.call_action(site.url, "add_to_cart", TEA)).code == "grant_revoked"
-    assert client.call_action(site.url, "add_to_cart", TEA).grant == wide
+    result = client.call_action(site.url, "add_to_cart", TEA)
+    assert result.grant == wide
     assert [grant_of(seen) for seen in site.calls()] == [narrow, wide]
+    assert len({seen.key for seen in site.calls()}) == 1  # one intent, whatever it is signed under
+    assert client.pending() == []
+    assert client.call_action(site.url, "add_to_cart", TEA).grant == wide
+
+
+@pytest.mark.parametrize("code", ["grant_revoked", "grant_expired", "grant_used"])
+def test_every_grant_is_tried_once_before_the_call_is_given_up(
+    site: Site, client: AgentClient, grant: Grant, keystore: KeyStore, code: str
+) -> None:
+    held = [grant("cart:write"), grant("cart:*"), grant("*")]
+    site.action("add_to_cart", **CART)
+    site.script("/api/add_to_cart", *[error(401, code)] * 3)
+    assert refusal(lambda: client.call_action(site.url, "add_to_cart", TEA)).code == code
+    assert [grant_of(seen) for seen in site.calls()] == held
+    assert dict(keystore.state.ended) == dict.fromkeys(held, code)
+    assert client.pending() == []
+    assert refusal(lambda: client.call_action(site.url, "add_to_cart", TEA)).code == "grant_required"
+
+
+def test_what_may_have_arrived_stays_pending_when_the_grant_has_ended_since(
+    site: Site, client: AgentClient, grant: Grant
+) -> None:
+    grant("cart:write")
+    site.action("add_to_cart", **CART)
+    site.script("/api/add_to_cart", site.act_and_drop, error(401, "grant_revoked"))
+    refusal(lambda: client.call_action(site.url, "add_to_cart", TEA))
+    assert len(client.pending()) == 1
+
+
+def test_a_read_stands_for_the_person_when_it_is_asked_to(
+    site: Site, client: AgentClient, grant: Grant
+) -> None:
+    grant("tea:buy", spending=("USD", 500, 1_000))
+    plain = grant("notes:read")
+    site.action("notes", effect="read", method="GET")
+    assert client.call_action(site.url, "notes").grant is None
+    assert client.call_action(site.url, "notes", signed=True).grant == plain
+    assert [site.is_unsigned(seen) for seen in site.calls()] == [True, False]
+    client.keystore.remove_grant(plain)
+    # A grant that spends is not shown for what asks for none.
+    assert refusal(lambda: client.call_action(site.url, "notes", signed=True)).code == "grant_required"
+
+
+def test_an_unsigned_read_that_is_refused_says_how_to_sign_it(site: Site, client: AgentClient) -> None:
+    site.action("notes", effect="read", method="GET")
+    site.script("/api/notes", error(403, "not_allowed"))
+    found = refusal(lambda: client.call_action(site.url, "notes"))
+    assert "signed=True" in found.message
+
+
+def test_a_manifest_is_read_under_the_next_grant_when_one_has_ended(
+    site: Site, client: AgentClient, grant: Grant, keystore: KeyStore
+) -> None:
+    narrow, wide = grant("cart:write"), grant("*")
+    site.script("/.well-known/agent-actions.json", error(401, "grant_revoked"))
+    assert client.discover_actions(site.url, signed=True).site == site.authority
+    assert dict(keystore.state.ended) == {narrow: "grant_revoked"}
+    assert [grant_of(seen) for seen in site.seen] == [narrow, wide]
 
 
 def test_site_cannot_end_a_grant_that_was_not_shown_to_it(

@@ -43,7 +43,7 @@ def run(tmp_path: Path) -> Run:
     return run
 
 
-def header(subject: str, site: Site) -> str:
+def header(subject: str, site: Site, **members: Any) -> str:
     now = int(time.time())
     document = new_grant(
         issuer=PERSON,
@@ -52,6 +52,7 @@ def header(subject: str, site: Site) -> str:
         scopes=["cart:write"],
         not_before=now - 60,
         expires=now + 3_600,
+        **members,
     )
     return encode_chain([document])
 
@@ -190,3 +191,78 @@ def test_a_pending_call_is_meant_anew_only_when_said(run: Run, site: Site) -> No
     first, second, third, fourth = [seen.key for seen in site.calls()]
     assert first == second
     assert len({second, third, fourth}) == 3
+
+
+def test_options_stand_before_the_command_or_after_it(run: Run, tmp_path: Path) -> None:
+    first = run("--key-store", "mine.json", "--json", "key")
+    assert json.loads(first.stdout) == json.loads(run("key", "--json", "--key-store", "mine.json").stdout)
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".json"] == ["mine.json"]
+    assert run("--key-store", "a.json", "key", "--key-store", "mine.json").stdout.strip() in first.stdout
+    usage = run("--help").stdout
+    assert "[--key-store PATH] [--json]" in usage.splitlines()[0]
+
+
+def test_what_a_grant_lets_the_agent_see_is_listed_and_read(run: Run, site: Site) -> None:
+    site.action("notes", effect="read", method="GET")
+    assert run("discover", site.url, "--signed").stderr.startswith("grant_required: ")
+    run("add-grant", header(run("key").stdout.strip(), site))
+    assert run("discover", site.url, "--signed").returncode == 0
+    assert not site.is_unsigned(site.seen[-1])
+    assert run("call", site.url, "notes").returncode == 0
+    assert site.is_unsigned(site.seen[-1])
+    assert run("call", site.url, "notes", "--signed").returncode == 0
+    assert not site.is_unsigned(site.seen[-1])
+
+
+def test_an_action_that_cannot_be_used_is_listed_as_such(run: Run, site: Site) -> None:
+    site.action("fine")
+    site.action("odd", effect="steal")
+    assert run("discover", site.url).stdout.splitlines()[1:] == [
+        "fine (write): ",
+        "(/actions/1/effect cannot be used: effect must be one of read, write, send, spend, delete.)",
+    ]
+    assert "manifest_invalid: The action odd cannot be used" in run("call", site.url, "odd").stderr
+
+
+def test_what_is_wrong_with_the_whole_manifest_is_not_said_of_the_input(run: Run, site: Site) -> None:
+    site.manifest.clear()
+    site.manifest_headers["Content-Type"] = "application/json"
+    site.script("/.well-known/agent-actions.json", Reply(200, []))
+    refused = run("discover", site.url)
+    assert "the input" not in refused.stderr
+    assert "the manifest: A manifest is a JSON object." in refused.stderr
+
+
+def test_a_grant_is_handed_on_and_revoked(run: Run, site: Site) -> None:
+    key = run("key").stdout.strip()
+    run("add-grant", header(key, site, delegate=1))
+    other = run("key", "--key-store", "other.json").stdout.strip()
+    handed = run("delegate", header(key, site, delegate=1), other, "--scope", "cart:write")
+    assert handed.stdout.startswith("v1.")
+    assert run("add-grant", "-", "--key-store", "other.json", said=handed.stdout).returncode == 0
+    assert "not_narrower" in run("delegate", header(key, site, delegate=1), other, "--scope", "x").stderr
+
+    site.manifest["endpoints"] = {"revocations": "/revocations"}
+    site.script("/revocations", Reply(200, {"revoked": True}))
+    ident = "gr_" + "A" * 22
+    done = run("revoke", site.url, ident, "--reason", "over")
+    assert (done.returncode, done.stdout) == (0, f"{ident} counts no longer.\n")
+    assert site.signer_of(site.seen[-1]) == key
+    assert site.seen[-1].json == {"grant": ident, "reason": "over"}
+
+
+def test_a_reader_that_has_read_enough_is_no_error(run: Run, site: Site, tmp_path: Path) -> None:
+    for number in range(1_000):
+        site.action(f"action_{number}", description="x" * 200)
+    program = f"{sys.executable} -m agentweb.client discover {site.url} | head -1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() == site.authority

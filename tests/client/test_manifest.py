@@ -63,6 +63,10 @@ def problems(content: Any) -> list[tuple[str, str]]:
     return [(problem["pointer"], problem["code"]) for problem in caught.value.problems]
 
 
+def unusable(manifest: Manifest) -> list[tuple[str, str]]:
+    return [(problem["pointer"], problem["code"]) for problem in manifest.unusable]
+
+
 def test_manifest_of_the_specification_is_read() -> None:
     manifest = read(document())
     action = manifest.action("add_to_cart")
@@ -159,9 +163,9 @@ def test_manifest_that_is_no_object_is_refused(content: Any) -> None:
 def test_every_problem_of_an_action_is_listed(
     changes: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
-    assert problems(document(actions=[entry(name="fine"), entry(**changes)])) == [
-        (f"/actions/1/{name}", code) for name, code in expected
-    ]
+    manifest = read(document(actions=[entry(name="fine"), entry(**changes)]))
+    assert unusable(manifest) == [(f"/actions/1/{name}", code) for name, code in expected]
+    assert list(manifest.actions) == ["fine"]  # the others can be used
 
 
 @pytest.mark.parametrize(
@@ -179,7 +183,12 @@ def test_cost_is_read_exactly(cost: dict[str, Any], read_as: DeclaredCost) -> No
 
 
 def test_two_actions_of_one_name_are_refused() -> None:
-    assert problems(document(actions=[entry(), entry(path="/y")])) == [("/actions/1/name", "duplicate")]
+    manifest = read(document(actions=[entry(), entry(path="/y"), entry(name="fine")]))
+    assert unusable(manifest) == [("/actions/1/name", "duplicate")]
+    assert list(manifest.actions) == ["fine"]  # which of the two is meant is not guessed
+    with pytest.raises(ClientError, match="Another action has this name") as caught:
+        manifest.action("x")
+    assert caught.value.code == "manifest_invalid"
 
 
 @pytest.mark.parametrize("actions", [None, {}, "x", [entry()] * (MAX_ACTIONS + 1)])
@@ -188,7 +197,24 @@ def test_actions_must_be_a_list_of_bearable_length(actions: Any) -> None:
 
 
 def test_action_that_is_no_object_is_refused() -> None:
-    assert problems(document(actions=[5])) == [("/actions/0", "type")]
+    assert unusable(read(document(actions=[5]))) == [("/actions/0", "type")]
+
+
+def test_calling_an_action_that_is_declared_wrongly_tells_what_is_wrong_with_it() -> None:
+    manifest = read(document(actions=[entry(method="CONNECT"), entry(name="fine")]))
+    with pytest.raises(ClientError, match=r"The action x cannot be used: /actions/0/method") as caught:
+        manifest.action("x")
+    assert [problem["pointer"] for problem in caught.value.problems or []] == ["/actions/0/method"]
+    with pytest.raises(ClientError, match="no action of this name"):
+        manifest.action("y")
+
+
+def test_numbers_that_no_double_holds_spoil_nothing() -> None:
+    wide = entry(input={"type": "integer", "maximum": 2**63 - 1})
+    manifest = read(document(actions=[wide, entry(name="fine")]))
+    assert manifest.action("x").schema().is_valid(5)
+    near = entry(input={"type": "integer", "maximum": 2**63})  # the same double, so the same digest
+    assert manifest.digest == read(document(actions=[near, entry(name="fine")])).digest
 
 
 def test_schema_is_compiled_when_it_is_used_and_a_bad_one_spoils_its_action_only() -> None:

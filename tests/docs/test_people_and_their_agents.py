@@ -22,6 +22,7 @@ from tests.docs.pages import blocks, file
 from tests.docs.tutorial import Site
 
 PAGE = "how-to/people-and-their-agents.md"
+GRANT = "gr_v7Qm3nYd0sKc1bXe8Tf2Ag"
 TEA = {"sku": "assam", "packets": 1, "price": 6.5}
 
 
@@ -57,15 +58,33 @@ def test_ann_enrols_a_key_gives_her_agent_a_grant_and_takes_it_back(shop: Site, 
         grant = agent.add_grant(shop.run(give))
         assert grant.scopes == ("tea:buy",)
         assert agent.call_action(shop.origin, "buy_tea", TEA).value["receipt"].startswith("rc_")
-        revoke = f"cd {tmp_path} && {sys.executable} {program(tmp_path, 'revoke.py')} {shop.origin} "
-        assert shop.run(revoke + grant.id) == shop.run(revoke + grant.id) == "{'revoked': True}\n"
+        # Less of it is handed on.
+        with AgentClient(KeyStore(tmp_path / "other.json")) as other:
+            [hand_on] = [line for line in commands() if " delegate " in line]
+            shown_key = "ed25519:DfxfVPA09JCLKbckgs0Oc5QBba-Gor-w_y6raE9mayk"
+            hand_on = hand_on.replace(GRANT, grant.id).replace(shown_key, other.public_key)
+            handed = other.add_grant(
+                shop.run(
+                    f"cd {tmp_path} && {hand_on}".replace("python", sys.executable),
+                    AGENTWEB_KEY_STORE="agent.json",
+                )
+            )
+            assert other.call_action(shop.origin, "buy_tea", {**TEA, "price": 6.5}).grant == handed.id
+
+        [take_back] = [line for line in commands() if " revoke " in line]
+        take_back = f"cd {tmp_path} && {take_back}".replace("python", sys.executable)
+
+        def revoke(ident: str) -> str:
+            return shop.run(take_back.replace(GRANT, ident), SHOP=shop.origin)
+
+        assert revoke(grant.id) == revoke(grant.id) == f"{grant.id} counts no longer.\n"
         with pytest.raises(SiteError) as refused:
             agent.call_action(shop.origin, "buy_tea", TEA)
         assert refused.value.code == "grant_revoked"
         # Another one goes with her key.
         agent.add_grant(shop.run(give))
         agent.call_action(shop.origin, "buy_tea", TEA)
-        assert shop.run(revoke + key) == "{'revoked': True}\n"
+        assert revoke(key) == f"{key} counts no longer.\n"
         with pytest.raises(SiteError):
             agent.call_action(shop.origin, "buy_tea", TEA)
 

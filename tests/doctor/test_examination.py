@@ -12,6 +12,8 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from agentweb import action
 from agentweb.access.models import Bucket, SiteKey
+from agentweb.agent_actions import published
+from agentweb.catalog.registry import registry
 from agentweb.doctor import database_probes, probes
 from agentweb.doctor.examination import Examination, Finding, examine, summary
 from agentweb.http.probes import Examined, Level, Probe, Problem
@@ -34,6 +36,15 @@ def test_every_probe_says_that_all_is_well_in_one_line(site: None) -> None:
     assert all(each.text and not each.fix for each in found)
     assert {"D001", "D010", "D030", "D050", "D062", "D100", "D106"} <= set(ids)
     assert summary(found) == {"ok": len(found), "warning": 0, "error": 0}
+
+
+def test_of_a_site_without_actions_it_is_not_said_that_each_of_them_works(site: None) -> None:
+    with registry.only():
+        published.forget()
+        found = {each.id: each for each in examine(probes.all_probes())}
+    published.forget()
+    assert not {"D101", "D102", "D103", "D104", "D105"} & found.keys()
+    assert "No action is registered" in found["D011"].text
 
 
 def test_a_site_under_a_path_is_as_sound(wrong: Wrong, settings: Any) -> None:

@@ -388,6 +388,27 @@ def a_manifest_of_another_version(bench: Bench) -> None:
     published.forget()
 
 
+@plant("D100", also="Agents cannot use the action search (/effect)")
+def an_action_that_agents_cannot_use(bench: Bench) -> None:
+    own = manifest.action_entry
+    changed = {"search": {"effect": "look"}}
+    bench.patch.setattr(
+        manifest, "action_entry", lambda each, prefix: {**own(each, prefix), **changed.get(each.name, {})}
+    )
+    published.forget()
+
+
+@plant("D100", also="the action search (/input/properties/left/maximum) holds the number 9223372036854775807")
+def a_number_that_no_double_holds(bench: Bench) -> None:
+    own = manifest.action_entry
+    wide = {"type": "object", "properties": {"left": {"type": "integer", "maximum": 2**63 - 1}}}
+    changed = {"search": {"input": wide}}
+    bench.patch.setattr(
+        manifest, "action_entry", lambda each, prefix: {**own(each, prefix), **changed.get(each.name, {})}
+    )
+    published.forget()
+
+
 @plant("D100", also="The example of search does not fit")
 def an_example_that_does_not_fit(bench: Bench) -> None:
     own = manifest.action_entry

@@ -104,13 +104,13 @@ def test_of_two_limits_the_tighter_is_told_and_both_policies(settings: Any) -> N
         assert left(send("GET", "/agent/look"))[0] == "address"
 
 
-def test_a_refusal_of_the_action_itself_tells_the_limits_and_its_own_time() -> None:
+def test_a_refusal_of_the_action_itself_tells_of_its_own_limit_and_not_of_ours_that_has_room() -> None:
     @action(effect="read", description="Refuse.", rate=(1, 7))
     def busy(_inp: Any, ctx: Any) -> Any:
         raise AgentError("rate_limited", "Not today.", retry_after=77)
 
     answer = send("GET", "/agent/busy")
-    assert (answer.status_code, answer["Retry-After"], left(answer)[:2]) == (429, "77", ("action", 6))
+    assert (answer.status_code, answer["Retry-After"], left(answer)[:2]) == (429, "77", ("site", 0))
 
 
 # -- whose requests are counted

@@ -95,3 +95,21 @@ def test_an_option_takes_no_other_digits(option: str, value: str) -> None:
     arguments: list[Any] = ["--agent-key", AGENT.public, "--scope", "cart:read", f"{option}={value}"]
     with pytest.raises(CommandError, match=f"{option}: .* is not a whole number"):
         call_command("issue_grant", *arguments)
+
+
+def test_a_reader_that_has_read_enough_is_no_error() -> None:
+    """As with ``| head``: the reading end is closed before anything is written."""
+    command = subprocess.Popen(
+        [sys.executable, "-m", "django", "agentweb_actions"],
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings"},
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert command.stdout is not None
+    command.stdout.close()
+    assert command.stderr is not None
+    with command.stderr as said:
+        assert said.read() == ""
+    assert command.wait(timeout=60) == 0

@@ -31,6 +31,16 @@ class Note(models.Model):
         return self.text
 
 
+class Tally(models.Model):
+    """Whole numbers with the bounds that the database gives them: 2^63-1 of SQLite's, and of a big one's everywhere."""
+
+    visits = models.PositiveIntegerField()
+    total = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.visits} {self.total}"
+
+
 class Writer(models.Model):
     name = models.CharField(max_length=50)
 

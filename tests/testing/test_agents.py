@@ -110,3 +110,9 @@ def test_without_scopes_the_agent_signs_with_its_key_alone() -> None:
 def test_options_of_the_grant_are_passed_on() -> None:
     TestAgent(scopes=["notes:*"], one_time=True, delegate=1, note="For the test")
     assert Grant.objects.count() == 1
+
+
+def test_a_target_without_its_slash_is_told_and_not_sent() -> None:
+    agent = TestAgent.__new__(TestAgent)
+    with pytest.raises(ValueError, match="write '/agent/notes_list'"):
+        agent.get("agent/notes_list")

@@ -64,3 +64,15 @@ def test_the_list_gives_every_code_of_a_site_one_status() -> None:
     for code in Code:
         error = RequestError(code) if code in STATUS else ClientError(code)
         assert error.status == STATUS.get(code, 500)
+
+
+def test_the_text_of_an_input_error_lists_its_problems() -> None:
+    problems = [
+        {"pointer": f"/n{number}", "field": "n", "code": "type", "message": f"It is {number}."}
+        for number in range(7)
+    ]
+    error = InputError(problems)
+    first, *rest = str(error).split("\n  ")
+    assert first == error.message
+    assert rest == [*(f"/n{number}: It is {number}." for number in range(5)), "and 2 more"]
+    assert str(InputError([{**problems[0], "pointer": ""}])).endswith("\n  input: It is 0.")

@@ -1,11 +1,12 @@
 """Problems: complete, sorted, exact pointers, best branch, no value of the instance."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from agentweb.wire.errors import InputError
-from agentweb.wire.schema import compile_schema
+from agentweb.wire.schema import SchemaError, compile_schema
 from agentweb.wire.strict_json import dumps
 from tests.wire.schema_pointers import resolve
 
@@ -374,3 +375,43 @@ def test_earlier_problems_stand_alone_at_their_pointers():
     assert problems[1] is earlier[0]
     with pytest.raises(InputError):
         compiled.check({"product_id": "a", "quantity": 1}, also=earlier)
+
+
+def test_a_blank_text_and_a_bad_address_are_one_problem_each_in_words() -> None:
+    schema = compile_schema(
+        {
+            "properties": {
+                "title": {"type": "string", "minLength": 1, "pattern": r"\S"},
+                "mail": {"type": "string", "format": "email", "pattern": r"^[^@]+@[^@]+\.[a-z]+$"},
+                "code": {"type": "string", "minLength": 3, "pattern": "^[a-z]+$"},
+            }
+        }
+    )
+
+    def told(**value: str) -> list[tuple[str, str]]:
+        return [(each["code"], each["message"]) for each in schema.problems(value)[0]]
+
+    assert told(title="") == [("minLength", "'title' must have at least 1 character; it has 0.")]
+    assert told(title="  ") == [("pattern", "'title' must not be blank.")]
+    assert [code for code, _ in told(mail="nowhere")] == ["format"]
+    [(code, message)] = told(mail="a@b")
+    assert code == "pattern"
+    assert "an email address that the site takes" in message
+    assert [code for code, _ in told(code="A")] == ["minLength", "pattern"]  # two things to mend
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"type": "objct"}, '"objct" is no type; allowed are object, array'),
+        ({"type": "objct"}, "Did you mean 'object'?"),
+        ({"properties": {"a": {"type": ["string", "nul"]}}}, "is no type; allowed are object"),
+        ({"minLength": "5"}, '"5" is not allowed here; allowed is a value of type integer'),
+        ({"properties": {"type": 5}}, "5 is not allowed here; allowed is a value of type object or boolean"),
+        ({"minLength": -1}, "-1 is not allowed here: it breaks the 2020-12 meta-schema (rule minimum)"),
+    ],
+)
+def test_a_keyword_that_is_written_wrong_is_named_with_what_is_right(schema: Any, said: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        compile_schema(schema)
+    assert said in str(caught.value)

@@ -195,6 +195,7 @@ def test_a_signature_before_its_message_does_not_verify():
     [
         "",
         "ed25519:",
+        "ed25519:zz",
         AGENT.public + "=",
         AGENT.public + "\n",
         " " + AGENT.public,

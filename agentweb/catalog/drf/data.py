@@ -1,17 +1,20 @@
 """An input as the data of a serializer: what DRF's own parser would have read of the same JSON.
 
 A number with a fraction is a float there, so a JSONField can store it and a FloatField has its kind. Only where a
-DecimalField reads it, it stays the decimal that was sent, to the last digit.
+DecimalField reads it, as number or text, it stays the decimal that was sent, to the last digit.
 """
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from rest_framework import serializers
 
 from agentweb.wire.strict_json import Json
+
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?")
 
 
 def as_data(field: Any, value: Json) -> Any:
@@ -21,6 +24,8 @@ def as_data(field: Any, value: Json) -> Any:
             value, bool
         ):
             return _decimal(value, field.decimal_places)
+        case serializers.DecimalField() if isinstance(value, str) and _DECIMAL.fullmatch(value):
+            return _decimal(Decimal(value), field.decimal_places)
         case serializers.ListSerializer() | serializers.ListField() if isinstance(value, list):
             return [as_data(field.child, item) for item in value]
         case serializers.DictField() if isinstance(value, dict):

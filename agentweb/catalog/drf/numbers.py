@@ -8,6 +8,8 @@ from typing import Any, Final
 from django.core import validators
 from rest_framework import serializers
 
+from agentweb.wire.json_types import MAX_SAFE_INTEGER
+
 _CONTEXT_DIGITS: Final = 28
 """Digits to which a DecimalField without ``max_digits`` can round; DRF fails on longer numbers."""
 
@@ -15,8 +17,8 @@ _CONTEXT_DIGITS: Final = 28
 def number_schema(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any]:
     """The schema of an IntegerField, FloatField or DecimalField.
 
-    A DecimalField is a number and no text: only of a number can JSON Schema say the bounds and the decimal places.
-    A limit that is a function is left to the serializer.
+    A DecimalField is a number, or the text that it gives out: only of a number can JSON Schema say the bounds, so of
+    a text the serializer checks them. A limit that is a function is left to the serializer.
     """
     schema: dict[str, Any] = {"type": "integer" if isinstance(field, serializers.IntegerField) else "number"}
     least: list[Decimal] = []
@@ -40,7 +42,23 @@ def number_schema(field: serializers.Field[Any, Any, Any, Any]) -> dict[str, Any
         schema["multipleOf"] = _plain(steps[0])
     elif steps:
         schema["allOf"] = [{"multipleOf": _plain(step)} for step in steps]
+    if isinstance(field, serializers.DecimalField):
+        schema["type"] = ["number", "string"]
+        schema["pattern"] = _text_of(field)
     return schema
+
+
+def _text_of(field: serializers.DecimalField) -> str:
+    """A decimal as text, with the digits that the field keeps."""
+    places, digits = (field.decimal_places, field.max_digits) if _checks_digits(field) else (None, None)
+    if digits is None and places is None:
+        whole, digits = _CONTEXT_DIGITS, _CONTEXT_DIGITS
+    else:
+        whole = (_CONTEXT_DIGITS if digits is None else digits) - (places or 0)
+    most = digits if places is None else places
+    fraction = rf"(?:\.[0-9]{{1,{most}}})?" if most else ""
+    more = rf"(?:0|[1-9][0-9]{{0,{whole - 1}}})" if whole > 1 else "[0-9]" if whole == 1 else "0"
+    return f"^-?{more}{fraction}$"
 
 
 def _checks_digits(field: serializers.DecimalField) -> bool:
@@ -56,6 +74,9 @@ def _add_digits(field: serializers.DecimalField, schema: dict[str, Any], steps: 
         return
     whole = (_CONTEXT_DIGITS if digits is None else digits) - (places or 0)
     edge = Decimal(10) ** max(whole, 0)
+    if digits is None:
+        # Not a rule of the field but what DRF can bear, so it is never left out; a text may be longer.
+        edge = min(edge, Decimal(MAX_SAFE_INTEGER))
     # All nines would be as right; a round number that is not reached is easier to read.
     if "maximum" not in schema or schema["maximum"] >= edge:
         schema.pop("maximum", None)

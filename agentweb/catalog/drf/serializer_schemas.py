@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentweb.catalog.schema_numbers import with_safe_numbers
 from agentweb.catalog.type_schemas import SourceError
 
 
@@ -19,7 +20,8 @@ def schema_of_serializer(serializer: Any, *, for_output: bool = False) -> dict[s
 
     ``serializer`` is a class, or an instance (``many=True``, ``partial=True``). The objects of an input are closed,
     and hold neither read-only nor hidden fields; those of an output are open, without write-only fields. No request is
-    needed and no query made. drf-spectacular is imported here and not before, because that takes a while.
+    needed and no query made. Bounds beyond ±(2^53-1) are left out. drf-spectacular is imported here and not before,
+    because that takes a while.
 
     Raises SourceError for what is no serializer, and for one of which no schema can be made.
     """
@@ -32,7 +34,7 @@ def schema_of_serializer(serializer: Any, *, for_output: bool = False) -> dict[s
         raise SourceError(f"{serializer!r} is not a serializer of Django REST framework")
     name = (serializer if is_class else type(serializer)).__name__
     try:
-        return derived(instance_of(serializer), for_output=for_output)
+        return with_safe_numbers(derived(instance_of(serializer), for_output=for_output))
     except SourceError:
         raise
     except Exception as error:  # a serializer is the site's code, and may raise anything

@@ -16,7 +16,22 @@ _SOUNDS: Final = {
     **dict.fromkeys(
         ("buy", "charge", "checkout", "donate", "pay", "payment", "purchase", "transfer"), Effect.SPEND
     ),
-    **dict.fromkeys(("email", "invite", "mail", "message", "notify", "send", "sms"), Effect.SEND),
+    **dict.fromkeys(
+        (
+            "announce",
+            "broadcast",
+            "email",
+            "invite",
+            "mail",
+            "message",
+            "notify",
+            "publish",
+            "send",
+            "share",
+            "sms",
+        ),
+        Effect.SEND,
+    ),
 }
 
 

@@ -116,7 +116,7 @@ class Endpoint:
     def mentions(self, *names: str) -> bool:
         """Whether the code of the function uses one of these names; True for a function that cannot be read."""
         code = getattr(self.function, "__code__", None)
-        return code is None or not _names_in(code).isdisjoint(names)
+        return code is None or not names_in(code).isdisjoint(names)
 
 
 def endpoints_of(
@@ -328,11 +328,12 @@ def _named_parameters(function: Any, *, skip: int) -> Parameters:
     }
 
 
-def _names_in(code: CodeType) -> frozenset[str]:
+def names_in(code: CodeType) -> frozenset[str]:
+    """Every name that compiled code uses, also inside the functions that it makes."""
     found = set(code.co_names) | set(code.co_freevars)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            found |= _names_in(constant)
+            found |= names_in(constant)
     return frozenset(found)
 
 

@@ -19,7 +19,9 @@ from rest_framework.views import APIView
 from agentweb.catalog.drf.openapi import converted
 from agentweb.catalog.drf.serializer_schemas import schema_of_serializer
 from agentweb.catalog.drf.view_endpoints import Endpoint, Parameter
+from agentweb.catalog.drf.view_keys import key_schema, lookup_of
 from agentweb.catalog.drf.view_schemas import UNKNOWN, look_at
+from agentweb.catalog.schema_numbers import with_safe_numbers
 from agentweb.catalog.schema_shapes import is_list_of_scalars, is_object, is_scalar
 from agentweb.wire.strict_json import Json
 
@@ -29,8 +31,6 @@ BODY: Final = "body"
 _WITH_BODY: Final = frozenset({"post", "put", "patch"})
 _MAX_PLACES: Final = 20
 """Longer numbers are written with an exponent in a query string."""
-_ID: Final = ("string", "integer")
-"""Ids are numbers in answers and texts in URLs: either is meant."""
 
 
 class UnknownInput(ValueError):
@@ -112,6 +112,8 @@ def derived(endpoint: Endpoint, kwargs: Mapping[str, Any]) -> ViewInput:
     for name in names:
         parameter = endpoint.parameters.get(name, Parameter())
         known = kwargs.get(name) or _said_of_url(parameter)
+        if known is None and name == lookup_of(endpoint):
+            known = key_schema(endpoint, look.view)
         said = told.get(("path", name), {"schema": {}}) if known is None else {"schema": known}
         found["path", name] = {**said, "required": parameter.is_required}
     for key, each in told.items():
@@ -147,7 +149,7 @@ def stated(endpoint: Endpoint, schema: Mapping[str, Any] | None, kwargs: Mapping
         path[member] = name
         if member not in members:
             parameter = endpoint.parameters.get(name, Parameter())
-            added[member] = kwargs.get(name) or _said_of_url(parameter) or {"type": list(_ID)}
+            added[member] = kwargs.get(name) or _said_of_url(parameter) or _looked_up(endpoint, name)
             must += [member] if parameter.is_required else []
     whole["properties"] = {**added, **members}
     if must:
@@ -155,6 +157,12 @@ def stated(endpoint: Endpoint, schema: Mapping[str, Any] | None, kwargs: Mapping
     if endpoint.method in _WITH_BODY:
         return ViewInput(whole, path=path, has_body=schema is not None, body_is_member=is_member)
     return ViewInput(whole, path=path, query={name: name for name in members if name not in path})
+
+
+def _looked_up(endpoint: Endpoint, name: str) -> dict[str, Any]:
+    """What a keyword argument looks like of which the URL says nothing: a text, if no model knows better."""
+    found = key_schema(endpoint) if name == lookup_of(endpoint) else None
+    return found or {"type": "string"}
 
 
 def takes_json(endpoint: Endpoint) -> bool:
@@ -245,14 +253,8 @@ def _is_plain_object(schema: Mapping[str, Any]) -> bool:
 
 def _parameter_schema(parameter: Mapping[str, Any], place: str) -> dict[str, Any] | None:
     """The schema of a parameter; None for what a query string cannot hold."""
-    schema: dict[str, Any] = converted(parameter.get("schema", {}), drop="readOnly")
-    if (
-        place == "path"
-        and schema.get("type", "string") == "string"
-        and schema.keys() <= {"type", "description"}
-    ):
-        schema["type"] = list(_ID)
-    elif "type" not in schema and "enum" not in schema and "$ref" not in schema:
+    schema: dict[str, Any] = with_safe_numbers(converted(parameter.get("schema", {}), drop="readOnly"))
+    if "type" not in schema and "enum" not in schema and "$ref" not in schema:
         schema["type"] = "string"
     if place == "query" and not (is_scalar(schema, schema) or is_list_of_scalars(schema, schema)):
         return None

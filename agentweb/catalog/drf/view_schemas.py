@@ -136,7 +136,9 @@ def _schema_class(endpoint: Endpoint) -> Any:
         added = tuple(
             each for each in base.__mro__ if each not in default and each.__name__ == "ExtendedSchema"
         )
-        return type("PrivateSchema", (_Private, *added, AutoSchema), {})
+        # In front of the site's default, to which what @extend_schema added would turn otherwise.
+        first = type("FirstSchema", (AutoSchema, site_default), {}) if added else AutoSchema
+        return type("PrivateSchema", (_Private, *added, first), {})
     return type("PrivateSchema", (_Private, base), {})
 
 

@@ -36,9 +36,22 @@ def description_of(endpoint: Endpoint, name: str) -> str:
     about = _about(endpoint.cls)
     does = _DOES.get(endpoint.key)
     if does is None:
-        return about if about and endpoint.is_alone else f"{humanised(endpoint.key)}. {about}".strip()
+        if about and endpoint.is_alone:
+            return about
+        one, many = _called(endpoint.cls, name, endpoint.key)
+        what = one if _is_of_one(endpoint) else many
+        does = (
+            f"{humanised(endpoint.key)}: {'one ' if what is one else ''}{what}."
+            if what
+            else f"{humanised(endpoint.key)}."
+        )
+        return f"{does} {about}".strip()
     one, many = _called(endpoint.cls, name, endpoint.key)
     return f"{does.format(one=one, many=many)} {about}".strip()
+
+
+def _is_of_one(endpoint: Endpoint) -> bool:
+    return bool(endpoint.initkwargs.get("detail"))
 
 
 def _documented(found: Any) -> str:

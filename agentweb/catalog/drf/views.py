@@ -15,6 +15,7 @@ from agentweb.catalog.actions import declare
 from agentweb.catalog.drf.serializer_schemas import schema_of_serializer
 from agentweb.catalog.drf.view_effects import effect_by_method, sounds_like
 from agentweb.catalog.drf.view_endpoints import Endpoint, ViewError, endpoints_of
+from agentweb.catalog.drf.view_evidence import needs_person, undeclared_query
 from agentweb.catalog.drf.view_handlers import ViewHandler
 from agentweb.catalog.drf.view_inputs import UnknownInput, ViewInput, derived, stated, takes_json
 from agentweb.catalog.drf.view_texts import default_prefix, description_of
@@ -99,6 +100,9 @@ def _publish(endpoint: Endpoint, words: ViewWords, prefix: str) -> None:
         visible=words.for_all.get("visible"),
         rate=words.word("rate", key),
     )
+    _ask_for_scope(endpoint, key, written)
+    is_said = words.by_key.get("inputs", {}).get(key, words.for_all.get("input", ...)) is not ...
+    _ask_for_query(endpoint, key, str(name), frozenset(taken.query.values()), is_said=is_said)
     declare(ViewHandler(endpoint, taken, words.url_kwargs), written)
 
 
@@ -112,6 +116,41 @@ def _ask_for_effect(endpoint: Endpoint, words: ViewWords, name: str) -> None:
             f"{name!r} is published as a write, and sounds like something that is to {likely}.",
             f"Say which: effects={{{endpoint.key!r}: '{likely}'}}, or 'write' if that is all it does.",
             _where(endpoint.function),
+        )
+    )
+
+
+def _ask_for_scope(endpoint: Endpoint, key: str, written: Written) -> None:
+    """A read without a scope is sent unsigned, so the view gets nobody where it expects the person."""
+    if written.effect != "read" or written.scope is not None:
+        return
+    why = needs_person(endpoint)
+    if why is None:
+        return
+    registry.record(
+        fault(
+            FaultId.VIEW_SCOPE,
+            f"The read {written.name!r} has no scope, so agents call it unsigned and stand for nobody; {why}.",
+            f"Give it a scope: scopes={{{key!r}: 'notes:read'}}. If everybody gets the same answer, silence this.",
+            _where(endpoint.function or endpoint.cls),
+        )
+    )
+
+
+def _ask_for_query(
+    endpoint: Endpoint, key: str, name: str, declared: frozenset[str], *, is_said: bool
+) -> None:
+    """Query parameters that only the code knows cannot be sent: nothing publishes them."""
+    reader = None if is_said else undeclared_query(endpoint, declared)
+    if reader is None:
+        return
+    registry.record(
+        fault(
+            FaultId.VIEW_QUERY,
+            f"{name!r}: {reader} reads the query string by itself, and none of what it reads is published as input.",
+            "Say it on the view, beside what is known: @extend_schema(parameters=[OpenApiParameter('mine', bool)]); "
+            f"or say the whole input: inputs={{{key!r}: {{'type': 'object', 'properties': {{...}}}}}}.",
+            _where(endpoint.function or endpoint.cls),
         )
     )
 

@@ -15,6 +15,7 @@ from agentweb.catalog.declaring import first_paragraph
 from agentweb.catalog.forms.calling import given, unknown, wanted
 from agentweb.catalog.forms.data import Unfit, add_value
 from agentweb.catalog.forms.fields import field_schema, is_file, is_secret
+from agentweb.catalog.schema_numbers import with_safe_numbers
 from agentweb.catalog.schema_sources import Source, SourceError
 from agentweb.catalog.validation_errors import input_error
 from agentweb.wire.errors import InputError
@@ -59,7 +60,8 @@ def form_source(form: Any) -> Source:
 
     # Of the types only the floats matter: what costs money may be none.
     cleaned_types = {name: float for name, field in fields.items() if isinstance(field, forms.FloatField)}
-    return Source(schema, to_python, hint=TypedDict(form.__name__, cleaned_types))  # type: ignore[operator]
+    safe = with_safe_numbers(schema)
+    return Source(safe, to_python, hint=TypedDict(form.__name__, cleaned_types))  # type: ignore[operator]
 
 
 def description_of(form: Any) -> str:

@@ -5,7 +5,9 @@ The name begins with an underscore, so that Django does not take the module for 
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -22,7 +24,14 @@ class TextCommand(BaseCommand):
         if wrong:
             names = ", ".join(name.replace("_", "-") for name in sorted(wrong))
             raise CommandError(f"Not in UTF-8, or with a NUL character: {names}. Type it anew.")
-        return super().execute(*args, **options)
+        try:
+            result = super().execute(*args, **options)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever read has read enough, as "| head" does. The rest must not be written when the process ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return None
+        return result
 
 
 def whole(text: str) -> int | None:

@@ -19,6 +19,7 @@ _COLUMNS: Final = ("name", "effect", "scope", "method", "path", "visible", "sour
 
 class Command(TextCommand):
     help = "List every action with its effect, scope, address, who may see it, and where it is declared."
+    requires_system_checks: list[str] = []  # noqa: RUF012 - Django's own name; the faults are listed here
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", nargs="*", help="Only these actions.")
@@ -43,6 +44,7 @@ class Command(TextCommand):
             self.stdout.write("No action is declared; `manage.py check` says where they are looked for.")
         for fault in faults:
             self.stderr.write(self.style.WARNING(f"{fault.id}  {fault.obj}: {fault.message}"))
+            self.stderr.write(f"    {fault.hint}")
 
 
 def _named(names: list[str]) -> list[Action]:

@@ -62,8 +62,11 @@ class Command(MigratedCommand):
     def _check(self, folder: Path, exported: dict[str, bytes]) -> None:
         drift = exports.compare(folder, exported)
         if not drift:
+            is_one = len(exported) == 1
             self.stdout.write(
-                f"{len(exported)} of {len(exported)} documents in {folder} are what the site serves."
+                f"The one document in {folder} is what the site serves."
+                if is_one
+                else f"All {len(exported)} documents in {folder} are what the site serves."
             )
             return
         for diff in drift.diffs.values():
@@ -73,6 +76,6 @@ class Command(MigratedCommand):
         for name in drift.extra:
             self.stdout.write(f"extra  {folder / name}")
         raise CommandError(
-            f"{folder} is not what the site serves: {len(drift.diffs)} differ, {len(drift.missing)} missing, "
+            f"{folder} is not what the site serves: {len(drift.diffs)} different, {len(drift.missing)} missing, "
             f"{len(drift.extra)} extra. Run export_manifests without --check."
         )

@@ -7,9 +7,11 @@ A loaded schema is a private copy in which numbers are int or Decimal, ``enum`` 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator
@@ -44,6 +46,8 @@ LIST_OF_SCHEMAS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
 MAP_OF_SCHEMAS: Final = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
 _REFERENCES: Final = ("$ref", "$dynamicRef")
+_TYPES: Final = ("object", "array", "string", "number", "integer", "boolean", "null")
+_SHOWN: Final = 60
 
 _META_VALIDATOR: Final = Draft202012Validator(Draft202012Validator.META_SCHEMA)
 
@@ -179,12 +183,33 @@ def _check_shape(schema: Any) -> None:
         make_problem(
             tuple(error.absolute_path),
             str(error.validator),
-            f"The value of this keyword breaks the 2020-12 meta-schema (rule {error.validator}).",
+            _why(error),
         )
         for error in _META_VALIDATOR.iter_errors(schema)
     ]
     if problems:
         raise SchemaError(settle(problems)[0])
+
+
+def _why(error: Any) -> str:
+    """What is wrong with a keyword, and what it may be; the author of a schema reads it, or an agent's owner."""
+    value, place = error.instance, list(error.absolute_path)
+    if place[-1:] == ["type"] and isinstance(value, list):
+        value = next((each for each in value if each not in _TYPES), value)
+    shown = f"{json.dumps(value)[:_SHOWN]}" if isinstance(value, (str, int, bool, type(None))) else ""
+    is_type = "type" in place[-2:] and not set(place[-2:-1]) & set(MAP_OF_SCHEMAS)
+    if is_type and shown:
+        near = get_close_matches(str(value), _TYPES, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        return f"{shown} is no type; allowed are {', '.join(_TYPES)}.{hint}"
+    wanted = error.validator_value
+    if error.validator == "type":
+        kinds = wanted if isinstance(wanted, list) else [wanted]
+        return f"{shown or 'This'} is not allowed here; allowed is a value of type {' or '.join(kinds)}."
+    if error.validator == "enum" and shown:
+        return f"{shown} is not allowed here; allowed are {', '.join(map(str, wanted))}."
+    said = f"{shown} is not allowed here: it" if shown else "The value of this keyword"
+    return f"{said} breaks the 2020-12 meta-schema (rule {error.validator})."
 
 
 def _node_problems(path: Path, node: dict[str, Any], foreign: bool) -> Iterator[Problem]:

@@ -22,9 +22,10 @@ from jsonschema import ValidationError
 
 from agentweb.wire.schema.branches import keyword_of, leaves_of
 from agentweb.wire.schema.failures import Failure, Path
-from agentweb.wire.schema.wording import phrase, quoted
+from agentweb.wire.schema.wording import NOT_BLANK, phrase, quoted
 
 Problem = dict[str, Any]
+_Located = tuple[str, str, Path, ValidationError, int | None]
 
 MAX_PROBLEMS: Final = 100
 MAX_POINTER: Final = 1_000
@@ -59,13 +60,14 @@ def list_problems(
     """
     kept = list(earlier)
     settled = {problem["pointer"] for problem in kept}
-    located = []
+    located: list[_Located] = []
     for failure in failures:
         for full_path, leaf, alternative in leaves_of((), failure):
             path = _fitting(full_path)
             pointer = pointer_of(path)
             if pointer not in settled:
                 located.append((pointer, _code(leaf), path, leaf, alternative))
+    located = [each for each in located if not _is_said_by(each, located)]
     located.sort(key=lambda each: each[:2])
     unique: set[tuple[str, str, str]] = set()
     for _, _, path, leaf, alternative in located:
@@ -77,6 +79,23 @@ def list_problems(
         if len(unique) > MAX_PROBLEMS:
             break
     return settle(kept)
+
+
+def _is_said_by(one: _Located, located: list[_Located]) -> bool:
+    """Whether a pattern only says again, in signs, what the same schema says in words by another keyword.
+
+    So it is of texts that may not be blank, and of addresses, of which serializers and forms take fewer than there are.
+    """
+    pointer, code, _, leaf, _ = one
+    if code != "pattern":
+        return False
+    if leaf.validator_value == NOT_BLANK:
+        telling = "minLength"
+    elif isinstance(leaf.schema, dict) and leaf.schema.get("format") == "email":
+        telling = "format"
+    else:
+        return False
+    return any(each[:2] == (pointer, telling) and each[3].schema is leaf.schema for each in located)
 
 
 def settle(problems: Iterable[Problem]) -> tuple[list[Problem], bool]:

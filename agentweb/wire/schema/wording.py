@@ -17,6 +17,7 @@ from agentweb.wire.schema.formats import SAMPLES
 
 _MAX_LISTED: Final = 50
 _MAX_SHOWN: Final = 200
+NOT_BLANK: Final = r"\S"
 
 
 def phrase(code: str, failure: ValidationError, path: Path) -> tuple[str, dict[str, Any]]:
@@ -45,6 +46,12 @@ def phrase(code: str, failure: ValidationError, path: Path) -> tuple[str, dict[s
         case "pattern" if detail == "timeout":
             advice = "takes too long to check against its pattern; send a shorter, plainer text."
             return advice, {"expected": value} if isinstance(value, str) else {}
+        case "pattern" if value == NOT_BLANK:
+            return "must not be blank.", {"expected": value}
+        case "pattern" if schema.get("format") == "email":
+            return f"must be an email address that the site takes, like {SAMPLES['email']}.", {
+                "expected": value
+            }
         case "pattern":
             return f"must match the pattern {_shown(value, quote=False)}", {"expected": value}
         case "format":

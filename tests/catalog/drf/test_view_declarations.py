@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.mixins import LoginRequiredMixin
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path
 from django.views import View
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
-from rest_framework import generics, serializers, viewsets
+from rest_framework import generics, permissions, serializers, viewsets
+from rest_framework.authentication import BaseAuthentication, TokenAuthentication
 from rest_framework.decorators import action as extra
 from rest_framework.decorators import api_view
 from rest_framework.parsers import MultiPartParser
@@ -223,7 +226,7 @@ def test_descriptions_come_from_the_site_s_words() -> None:
     assert said["destroy"] == "Delete one book. Books of the library."
     assert said["lend"] == "Lend a book out."
     assert said["mark"] == "Say whether a book is marked."
-    assert said["set_price"] == "Set price. Books of the library."
+    assert said["set_price"] == "Set price: one book. Books of the library."
 
 
 def test_words_of_the_framework_describe_nothing() -> None:
@@ -298,7 +301,7 @@ def test_a_serializer_by_request_answers_when_it_is_named(db: None) -> None:
     }
 
 
-def test_a_queryset_by_request_leaves_ids_as_texts_or_numbers() -> None:
+def test_ids_have_the_one_type_of_the_models_column_also_without_a_queryset() -> None:
     class Books(viewsets.ReadOnlyModelViewSet[Book]):
         serializer_class = library.BookSerializer
 
@@ -306,7 +309,30 @@ def test_a_queryset_by_request_leaves_ids_as_texts_or_numbers() -> None:
             return Book.objects.filter(owner=self.request.user)
 
     names(Books, prefix="books")
-    assert schema("books_retrieve")["properties"]["pk"] == {"type": ["string", "integer"]}
+    by_row = {"type": "integer", "description": "By id: book."}
+    assert schema("books_retrieve")["properties"]["pk"] == by_row
+
+    class BySlug(Books):
+        lookup_field = "slug"
+
+    class ByKey(Books):
+        lookup_field, lookup_url_kwarg = "key", "book"
+
+    class Unknown(viewsets.ViewSet):
+        """Things."""
+
+        def retrieve(self, request: Any, pk: Any = None) -> Response:
+            return Response({})
+
+    with registry.only():
+        names(BySlug, prefix="books")
+        assert schema("books_retrieve")["properties"]["slug"]["type"] == "string"
+        names(ByKey, prefix="keys")
+        assert schema("keys_retrieve")["properties"]["book"]["format"] == "uuid"
+        names(Unknown, prefix="things")
+        assert schema("things_retrieve")["properties"]["pk"] == {"type": "string"}
+        names(Books, prefix="stated", only=["retrieve"], inputs={"retrieve": None})
+        assert schema("stated_retrieve")["properties"]["pk"] == by_row
 
 
 def test_a_body_of_which_nothing_is_said_is_asked_for() -> None:
@@ -429,7 +455,7 @@ def test_the_hints_of_a_handler_say_what_its_url_takes() -> None:
         "properties": {
             "writer": {"type": "integer", "minimum": 0},
             "key": {"type": "string", "format": "uuid"},
-            "name": {"type": ["string", "integer"]},
+            "name": {"type": "string"},
             "part": {"type": "integer", "minimum": 0},
         },
         "required": ["writer", "key", "name"],
@@ -583,7 +609,10 @@ class Passing(APIView):
 def test_a_routed_view_is_well() -> None:
     view = library.book_views()
     assert messages(view, *library.routed(view), prefix="books") == []
-    assert messages(Either, path("e/<name>/", Either.as_view()), path("f/<name>/", Either.as_view())) == []
+    with registry.only():
+        assert (
+            messages(Either, path("e/<name>/", Either.as_view()), path("f/<name>/", Either.as_view())) == []
+        )
 
 
 def test_a_url_that_holds_more_than_the_input_is_reported() -> None:
@@ -594,8 +623,6 @@ def test_a_url_that_holds_more_than_the_input_is_reported() -> None:
 
 
 def test_two_different_ways_to_a_view_are_reported() -> None:
-    from django.contrib.auth.decorators import login_required
-
     patterns = (path("e/<name>/", Either.as_view()), path("f/<name>/", login_required(Either.as_view())))
     assert messages(Either, *patterns) == [("agentweb.W052", "get")]
 
@@ -623,4 +650,158 @@ def test_an_action_that_http_does_not_have_is_reported() -> None:
         ("agentweb.W053", "destroy")
     ]
     with registry.only():
-        assert messages(view, prefix="books", only=("list", "destroy")) == []
+        # Where nothing of the view is routed, all of it is said to be agents' alone.
+        assert messages(view, prefix="books", only=("list", "destroy")) == [
+            ("agentweb.W057", "destroy"),
+            ("agentweb.W057", "list"),
+        ]
+
+
+def test_authenticators_that_may_not_know_people_are_reported() -> None:
+    class Services(BaseAuthentication):
+        def authenticate(self, request: Any) -> None:
+            return None
+
+    class Internal(Passing):
+        authentication_classes = (Services,)
+
+    class Both(Passing):
+        authentication_classes = (Services, TokenAuthentication)
+
+    class Nobody(Passing):
+        authentication_classes = ()
+
+    for view, expected in ((Internal, [("agentweb.W058", "get")]), (Both, []), (Nobody, [])):
+        with registry.only():
+            assert messages(view, path("e/", view.as_view())) == expected
+    with registry.only():
+        route = path("e/", Passing.as_view(authentication_classes=[Services]))
+        assert messages(Passing, route) == [("agentweb.W058", "get")]
+
+
+def test_an_action_that_is_routed_by_another_callable_is_not_called_unrouted() -> None:
+    view = library.book_views()
+    own = view.as_view({"get": "list"})
+    assert ("agentweb.W053", "list") not in messages(own, *library.routed(view), prefix="n")
+    with registry.only():
+        patterns = [path("books/", view.as_view({"get": "list"}))]
+        assert messages(view.as_view({"delete": "destroy"}), *patterns, prefix="n") == [
+            ("agentweb.W053", "destroy")
+        ]
+
+
+def scopeless(view: Any, **words: Any) -> list[str]:
+    """Why reads of a view should have a scope."""
+    return [message for ident, message, _ in faults(view, **words) if ident == FaultId.VIEW_SCOPE]
+
+
+def test_a_read_whose_answer_depends_on_the_person_asks_for_a_scope() -> None:
+    class Own(viewsets.ReadOnlyModelViewSet[Book]):
+        serializer_class = library.BookSerializer
+        queryset = Book.objects.all()
+        permission_classes = (permissions.IsAuthenticated,)
+
+    class ByUser(viewsets.ReadOnlyModelViewSet[Book]):
+        serializer_class = library.BookSerializer
+        permission_classes = (permissions.AllowAny,)
+
+        def get_queryset(self) -> Any:
+            return Book.objects.filter(owner=self.request.user)
+
+    class Guarded(LoginRequiredMixin, View):
+        def get(self, request: HttpRequest) -> HttpResponse:
+            """Guarded."""
+            return JsonResponse({})
+
+    [first, second] = scopeless(Own, prefix="books")
+    assert "'books_list' has no scope" in first
+    assert "its permission IsAuthenticated is not open to everybody" in first
+    assert "'books_retrieve' has no scope" in second
+    with registry.only():
+        assert scopeless(Own, prefix="books", scopes=dict.fromkeys(("list", "retrieve"), "books:read")) == []
+    with registry.only():
+        assert all("get_queryset reads request.user" in each for each in scopeless(ByUser, prefix="books"))
+    with registry.only():
+        [found] = scopeless(Guarded, input=None)
+        assert "it asks for a login" in found
+    with registry.only():
+
+        @login_required
+        def behind(request: HttpRequest) -> HttpResponse:
+            """Behind a login."""
+            return JsonResponse({})
+
+        [found] = scopeless(behind, input=None)
+        assert "a decorator around it asks for a login" in found
+
+
+def test_a_read_that_is_the_same_for_everybody_needs_no_scope() -> None:
+    class ReadsForAll(permissions.BasePermission):
+        def has_permission(self, request: Any, view: Any) -> bool:
+            return request.method in permissions.SAFE_METHODS
+
+    class Open(viewsets.ReadOnlyModelViewSet[Book]):
+        serializer_class = library.BookSerializer
+        queryset = Book.objects.all()
+        permission_classes = (ReadsForAll, library.OwnerOrReadOnly)
+
+    assert scopeless(Open, prefix="open") == []
+    with registry.only():
+        # Its permission is IsAuthenticatedOrReadOnly, and what needs a person is no read.
+        assert scopeless(library.book_views(), prefix="books") == []
+
+
+def unpublished(view: Any, **words: Any) -> list[tuple[str, str]]:
+    return [(message, hint) for ident, message, hint in faults(view, **words) if ident == FaultId.VIEW_QUERY]
+
+
+def test_query_parameters_that_only_the_code_knows_are_asked_for() -> None:
+    class Notes(viewsets.ViewSet):
+        """Notes."""
+
+        @extra(detail=False)
+        def recent(self, request: Any) -> Response:
+            return Response({"mine": request.query_params.get("mine")})
+
+    class Filtered(viewsets.ReadOnlyModelViewSet[Book]):
+        serializer_class = library.BookSerializer
+
+        def get_queryset(self) -> Any:
+            found = Book.objects.all()
+            if self.request.query_params.get("cheap"):
+                found = found.filter(price__lt=10)
+            return found
+
+    class Said(Filtered):
+        @extend_schema(parameters=[OpenApiParameter("cheap", bool)])
+        def list(self, request: Any, *args: Any, **kwargs: Any) -> Response:
+            """Books."""
+            return super().list(request, *args, **kwargs)
+
+    [(message, hint)] = unpublished(Notes, prefix="notes")
+    assert message.startswith("'notes_recent': recent reads the query string by itself")
+    assert "@extend_schema(parameters=[OpenApiParameter('mine', bool)])" in hint
+    assert "inputs={'recent': {" in hint
+    given = {"recent": {"type": "object", "properties": {"mine": {"type": "boolean"}}}}
+    with registry.only():
+        assert unpublished(Notes, prefix="notes", inputs=given) == []
+    with registry.only():
+        assert len(unpublished(Filtered, prefix="books")) == 2
+    with registry.only():
+        assert unpublished(Said, prefix="books", only=["list"]) == []
+        assert schema("books_list")["properties"] == {"cheap": {"type": "boolean"}}
+
+
+def test_sharing_and_publishing_sound_like_sending() -> None:
+    class Notes(viewsets.ViewSet):
+        """Notes of the club."""
+
+        @extra(detail=True, methods=["post"])
+        def share(self, request: Any, pk: Any = None) -> Response:
+            return Response({})
+
+    found = [ident for ident, _, _ in faults(Notes, prefix="note")]
+    assert found == [FaultId.VIEW_EFFECT]
+    said = registry.get("note_share")
+    assert said is not None
+    assert said.description == "Share: one note. Notes of the club."
