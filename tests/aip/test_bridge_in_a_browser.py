@@ -10,9 +10,10 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.aip.live.site import Site, serving
-from tests.support.browser import Browser, BrowserContext, Page, chromium
+from tests.support.browsers import OPTIONS, executable
 from tests.support.races import fresh_database
 
 KEY = "one-intent-0123456789"
@@ -20,8 +21,11 @@ KEY = "one-intent-0123456789"
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with chromium() as found:
+    path = executable()
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=path, args=list(OPTIONS))
         yield found
+        found.close()
 
 
 @pytest.fixture(scope="module", params=["asgi-postgres", "wsgi-sqlite"])

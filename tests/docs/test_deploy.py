@@ -58,3 +58,7 @@ def test_the_urls_under_a_path_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     with override_settings(ROOT_URLCONF="tests.docs.urls_under_a_path"):
         assert check_well_known(None) == []
         assert [found.id for found in check_action_paths(None)] == []
+
+
+def test_the_asgi_application_of_the_page_is_one() -> None:
+    assert callable(snippet("from django.core.asgi")["application"])
