@@ -33,7 +33,6 @@ logger = logging.getLogger("agentweb.catalog")
 __all__ = ["BrowserAction", "Page", "page", "page_at"]
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Page:
     """A published page.
