@@ -16,8 +16,10 @@ Only a person decides: nothing here takes a ``Caller``, and the pages that call 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +29,7 @@ from django.db.models import Q, QuerySet
 
 from agentweb import conf
 from agentweb.access.callers import Caller
-from agentweb.access.models import KEY_LENGTH, Approval, Bucket
+from agentweb.access.models import KEY_LENGTH, Approval, Bucket, Grant, Revocation
 from agentweb.access.rows import insert_if_absent
 from agentweb.signals import approval_asked
 from agentweb.wire import canonical, strict_json
@@ -45,6 +47,15 @@ DENIED_FOR: Final = timedelta(hours=1)
 """How long the same call is refused after a person said no, without asking them again."""
 PERMISSION: Final = "agentweb.decide_approval"
 """With it, staff decide about calls of every agent."""
+
+
+class End(StrEnum):
+    """Why a call that waits cannot be made any more."""
+
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+    PERSON = "person"
+
 
 _DOMAIN: Final = "agentweb-approval/1"
 _OPEN: Final = (State.PENDING, State.APPROVED)
@@ -199,8 +210,8 @@ def _check_room(holder: str, now: datetime) -> None:
 def approve(approval_id: str, *, by: AbstractBaseUser | AnonymousUser) -> bool:
     """Let the call through once, within APPROVAL_MINUTES from now.
 
-    False when it is too late: decided before, or expired. Raises PermissionDenied when this user may not decide, or
-    there is no such approval.
+    False when it is too late: decided before, expired, or the agent may not act any more. Raises
+    PermissionDenied when this user may not decide, or there is no such approval.
     """
     return _decide(approval_id, by, State.APPROVED, _period())
 
@@ -216,6 +227,8 @@ def _decide(
     approval = decidable_by(by, approval_id)
     if approval is None:
         raise PermissionDenied("This user may not decide about this call.")
+    if state == State.APPROVED and ends_of([approval]):
+        return False
     now = now_datetime()
     pending = Approval.objects.filter(pk=approval.pk, state=State.PENDING, expires_at__gt=now)
     decided = pending.update(state=state, decided_at=now, decided_by=by.pk, expires_at=now + period, **more)
@@ -266,6 +279,33 @@ def state_of(approval: Approval) -> State:
     """The state at this moment: an open one that nobody closed yet may be over."""
     state = State(approval.state)
     return State.EXPIRED if state in _OPEN and approval.expires_at <= now_datetime() else state
+
+
+def ends_of(found: Sequence[Approval]) -> dict[str, End]:
+    """Why calls that wait cannot be made any more, whatever is decided: id -> reason, for those that cannot.
+
+    Two queries for any number of approvals whose users are there.
+    """
+    at = now_datetime()
+    grants = {
+        pk: (expires_at <= at, {pk, root, parent, issuer})
+        for pk, root, parent, issuer, expires_at in Grant.objects.filter(
+            pk__in={each.grant_id for each in found}
+        ).values_list("pk", "root_id", "parent_id", "issuer", "expires_at")
+    }
+    idents = {each.subject for each in found}.union(*(names for _over, names in grants.values())) - {""}
+    # What is unlisted counts in some chains only, and is left to the call itself.
+    revoked = set(Revocation.objects.filter(ident__in=idents, by="").values_list("ident", flat=True))
+    ends: dict[str, End] = {}
+    for each in found:
+        is_over, names = grants.get(each.grant_id, (False, set[str]()))
+        if not revoked.isdisjoint({*names, each.subject}):
+            ends[each.pk] = End.REVOKED
+        elif each.user is not None and not getattr(each.user, "is_active", True):
+            ends[each.pk] = End.PERSON
+        elif is_over:
+            ends[each.pk] = End.EXPIRED
+    return ends
 
 
 def close_overdue(at: datetime) -> int:

@@ -290,7 +290,9 @@ class Approval(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.action} {self.state}"
+        # As the pages call it.
+        state = "waiting" if self.state == self.State.PENDING else self.state
+        return f"{self.action} ({state})"
 
 
 class Nonce(models.Model):

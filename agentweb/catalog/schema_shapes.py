@@ -65,14 +65,6 @@ def properties_of(schema: Any, root: Schema) -> Mapping[str, Any]:
     return members if isinstance(members, Mapping) else {}
 
 
-def password_members(schema: Schema) -> frozenset[str]:
-    """The members of an object schema that a person would type unseen (``format: password``)."""
-    members = properties_of(schema, schema)
-    return frozenset(
-        name for name, member in members.items() if resolved(member, schema).get("format") == "password"
-    )
-
-
 def required_of(schema: Any, root: Schema) -> tuple[str, ...]:
     """The names of the members that must be there."""
     names = resolved(schema, root).get("required", ())

@@ -13,9 +13,9 @@ from agentweb import conf
 from agentweb.access import approvals
 from agentweb.access.approvals import Wanted
 from agentweb.access.models import Approval
-from agentweb.catalog.schema_shapes import password_members
+from agentweb.catalog.schema_secrets import concealed
 from agentweb.invoke.calls import Call
-from agentweb.invoke.redaction import masked
+from agentweb.invoke.redaction import is_sensitive
 from agentweb.ledger.charges import Ceiling
 from agentweb.wire.errors import AgentError, AuthorizationError, Code
 from agentweb.wire.money import format_amount
@@ -67,7 +67,7 @@ class Consent:
             effect=self.call.action.effect,
             caller=self.call.caller,
             value=self.value,
-            shown=masked(self.value, password_members(self.call.action.input_schema)),
+            shown=concealed(self.value, self.call.action.input_schema, is_sensitive),
             amount=self.ceiling.amount if self.ceiling is not None else None,
             currency=self.ceiling.currency if self.ceiling is not None else "",
         )

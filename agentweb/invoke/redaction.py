@@ -8,7 +8,6 @@ The built-in list cannot be switched off; AGENTWEB["SENSITIVE_NAMES"] adds to it
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, Final
 
@@ -39,7 +38,6 @@ BUILT_IN: Final = (
     "session key",
     "authorization",
 )
-HIDDEN: Final = "[hidden]"
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+")
 
 
@@ -99,28 +97,6 @@ def redact(value: Any) -> tuple[Any, list[str]]:
     """
     removed: list[str] = []
     return _redact(value, _names(tuple(conf.get("SENSITIVE_NAMES"))), {}, removed), removed
-
-
-def masked(value: Any, also: Collection[str] = ()) -> Any:
-    """The value as people may see it: a sensitive member is there, with ``HIDDEN`` for what it holds.
-
-    ``also`` are members of the value itself that are secret whatever their names. For display only; takes plain JSON
-    and leaves it as it is.
-    """
-    found = _masked(value, _names(tuple(conf.get("SENSITIVE_NAMES"))))
-    if also and isinstance(found, dict):
-        return {name: HIDDEN if name in also else member for name, member in found.items()}
-    return found
-
-
-def _masked(value: Any, names: _Names) -> Any:
-    if isinstance(value, dict):
-        return {
-            name: HIDDEN if names.have(name) else _masked(member, names) for name, member in value.items()
-        }
-    if isinstance(value, list):
-        return [_masked(item, names) for item in value]
-    return value
 
 
 def _redact(value: Any, names: _Names, known: dict[str, bool], removed: list[str]) -> Any:

@@ -15,11 +15,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agentweb.access.approvals import State, state_of
+from agentweb.access import approvals
+from agentweb.access.approvals import End, State, state_of
 from agentweb.access.models import Approval, Grant, Session
 from agentweb.catalog.actions import Effect
 from agentweb.catalog.registry import registry
-from agentweb.invoke.redaction import HIDDEN, is_sensitive
+from agentweb.catalog.schema_secrets import HIDDEN, HIDDEN_UNDECLARED
 from agentweb.wire import strict_json
 from agentweb.wire.money import format_amount
 from agentweb.wire.strict_json import Json
@@ -37,15 +38,26 @@ _EFFECTS: Final[dict[str, Promise]] = {
     Effect.SPEND: gettext_lazy("It spends money."),
     Effect.DELETE: gettext_lazy("It deletes something."),
 }
+_ENDS: Final[dict[End, Promise]] = {
+    End.REVOKED: gettext_lazy(
+        "The agent's right to act here was taken back, so it cannot make this call any more."
+    ),
+    End.EXPIRED: gettext_lazy(
+        "The agent's right to act here has ended, so it cannot make this call any more."
+    ),
+    End.PERSON: gettext_lazy("The person's account is closed, so the agent cannot make this call any more."),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value of the input; ``name`` is its place in it. ``is_hidden``: it is secret, and not shown to anyone."""
+    """One value of the input; ``name`` is its place in it. ``is_hidden``: it is secret, and not shown to anyone;
+    ``is_undeclared``: the same by its name alone, and the action does not say what it is for."""
 
     name: str
     text: str
     is_hidden: bool = False
+    is_undeclared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +80,22 @@ class Shown:
     expires_at: datetime
     rows: list[Row] = field(default_factory=list)
     is_cut: bool = False
+    end: str = ""
+    """Why the call cannot be made any more although it waits; empty while it can."""
 
     @property
     def is_pending(self) -> bool:
         return self.state == State.PENDING
 
+    @property
+    def is_approvable(self) -> bool:
+        """Nobody can approve what is not shown whole, or what would be refused all the same."""
+        return self.is_pending and not self.is_cut and not self.end
+
 
 def show(found: Sequence[Approval]) -> list[Shown]:
-    """At most two queries for any number of approvals whose users are there."""
+    """At most three queries for any number of approvals whose users are there."""
+    ends = approvals.ends_of(found)
     notes = dict(Grant.objects.filter(pk__in={each.grant_id for each in found}).values_list("pk", "note"))
     sessions = {each.subject.removeprefix(_SESSION) for each in found if each.subject.startswith(_SESSION)}
     names = dict(Session.objects.filter(pk__in=sessions).values_list("pk", "client_name")) if sessions else {}
@@ -84,12 +104,13 @@ def show(found: Sequence[Approval]) -> list[Shown]:
             each,
             note=notes.get(each.grant_id, ""),
             agent_name=names.get(each.subject.removeprefix(_SESSION), ""),
+            end=str(_ENDS[ends[each.pk]]) if each.pk in ends else "",
         )
         for each in found
     ]
 
 
-def _shown(approval: Approval, *, note: str, agent_name: str) -> Shown:
+def _shown(approval: Approval, *, note: str, agent_name: str, end: str) -> Shown:
     action = registry.get(approval.action)
     rows, is_cut = rows_of(strict_json.loads(approval.shown.encode(), max_bytes=len(approval.shown) * 4 + 1))
     return Shown(
@@ -107,6 +128,7 @@ def _shown(approval: Approval, *, note: str, agent_name: str) -> Shown:
         expires_at=approval.expires_at,
         rows=rows,
         is_cut=is_cut,
+        end=end,
     )
 
 
@@ -128,8 +150,9 @@ def rows_of(value: Json) -> tuple[list[Row], bool]:
             return rows, True
         text, name = _text(leaf), " › ".join(map(_name, path)) or _("Input")
         is_cut = is_cut or len(text) > MAX_TEXT or any(len(part) > MAX_NAME for part in path)
-        is_hidden = leaf == HIDDEN and any(is_sensitive(part) for part in path)
-        rows.append(Row(name, visible(text[:MAX_TEXT], lines=True), is_hidden))
+        rows.append(
+            Row(name, visible(text[:MAX_TEXT], lines=True), leaf == HIDDEN, leaf == HIDDEN_UNDECLARED)
+        )
     return rows, is_cut
 
 

@@ -78,9 +78,18 @@ class ApprovalView(PersonView):
         decide = {"approve": approvals.approve, "deny": approvals.deny}.get(request.POST.get("decision", ""))
         if decide is None:
             return self.get(request, approval_id, status=400)
+        if decide is approvals.approve and not self._is_approvable(approval_id):
+            return see_other(request.get_full_path())
         try:
             # Too late is no error here: the page that comes next says what happened instead.
             decide(approval_id, by=self.person)
         except PermissionDenied:
             raise Http404 from None
         return see_other(request.get_full_path())
+
+    def _is_approvable(self, approval_id: str) -> bool:
+        """Whether the page has this button; it is there for what is shown whole."""
+        approval = approvals.decidable_by(self.person, approval_id)
+        if approval is None:
+            raise Http404
+        return show([approval])[0].is_approvable

@@ -15,7 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from agentweb import action
-from agentweb.access import sessions, site_keys
+from agentweb.access import revocations, sessions, site_keys
 from agentweb.access.models import Approval, Grant, Session
 from agentweb.testing import TestAgent, clock
 from agentweb.wire.clock import now_datetime
@@ -323,7 +323,7 @@ def test_what_an_agent_wrote_is_shown_and_never_obeyed(ann: User, ask: Ask, valu
 
 
 def test_nobody_approves_unseen_what_is_too_long_to_be_shown(ann: User, ask: Ask) -> None:
-    warning = "Do not approve what you cannot see."
+    warning = "so it cannot be approved"
     client = browser(ann)
     for value in ({"to": "x" * 5_000}, {str(number): 0 for number in range(200)}, {"n" * 100: ""}):
         assert warning not in Document(client.get(page(ask(ann, value)))).text
@@ -388,7 +388,7 @@ def test_the_list_shows_what_waits_in_few_queries(ann: User, ask: Ask) -> None:
         links = [link["href"] for link in Document(client.get("/agent-access/approvals")).all("a")]
     assert len([link for link in links if "/approvals/" in str(link)]) == 3
     assert not {page(hers), page(nobodys), page(done)} & set(links)
-    assert len(queries) <= 5
+    assert len(queries) <= 6
     sam = browser(staff("decide_approval"))
     shown = [link["href"] for link in Document(sam.get("/agent-access/approvals")).all("a")]
     assert [link for link in shown if "/approvals/" in str(link)] == [page(nobodys)]
@@ -408,3 +408,69 @@ def test_a_site_replaces_the_templates(ann: User, ask: Ask, settings: Any, tmp_p
     text = Document(browser(ann).get(page(ask(ann)))).text
     assert "Our shop" in text
     assert "Send a letter" in text
+
+
+def open_action() -> None:
+    action(
+        "free", effect="write", scope="a:b", description="Free.", input={"type": "object"}, confirm="person"
+    )(lambda inp, ctx: None)
+
+
+def asked(agent: TestAgent, value: Any, name: str = "free") -> str:
+    return str(agent.post(f"/agent/{name}", value).json()["error"]["approval"])
+
+
+def buttons(client: Client, ident: str) -> set[str | None]:
+    return {each.get("value") for each in Document(client.get(page(ident))).all("button")}
+
+
+def test_an_input_that_is_not_shown_whole_can_be_denied_only(ann: User, catalog: None) -> None:
+    open_action()
+    agent, client = TestAgent(scopes=["a:b"], user=ann), browser(ann)
+    for value in ({str(n): n for n in range(500)}, {"a": "x" * 6_000}, {"n" * 200: 1}):
+        ident = asked(agent, value)
+        assert buttons(client, ident) == {"deny"}
+        client.post(page(ident), {"decision": "approve"})
+        assert state(ident) == "pending"
+        client.post(page(ident), {"decision": "deny"})
+        assert state(ident) == "denied"
+
+
+def test_a_name_of_a_secret_hides_nothing_from_the_person(ann: User, catalog: None) -> None:
+    open_action()
+    ident = asked(TestAgent(scopes=["a:b"], user=ann), {"secret": {"deep": "pay evil 1000"}, "token": "t0k"})
+    text = Document(browser(ann).get(page(ident))).text
+    assert "pay evil 1000" in text
+    assert "t0k" not in text
+    assert "does not say what it is for" in text
+
+
+def test_a_call_whose_agent_may_not_act_any_more_says_so_and_cannot_be_approved(ann: User, ask: Ask) -> None:
+    client = browser(ann)
+    agent = TestAgent(scopes=["mail:send"], user=ann)
+    ident = ask(ann, agent=agent)
+    assert buttons(client, ident) == {"approve", "deny"}
+    revocations.revoke(agent.grant.id)
+    assert "taken back" in Document(client.get(page(ident))).text
+    assert buttons(client, ident) == {"deny"}
+    client.post(page(ident), {"decision": "approve"})
+    assert state(ident) == "pending"
+
+
+def test_a_call_of_an_agent_whose_grant_has_ended_says_so(ann: User, ask: Ask) -> None:
+    ident = ask(ann)
+    Grant.objects.update(expires_at=now_datetime())
+    assert "has ended" in Document(browser(ann).get(page(ident))).text
+    assert buttons(browser(ann), ident) == {"deny"}
+
+
+def test_staff_see_that_the_person_is_gone(ann: User, ask: Ask) -> None:
+    ident = ask(ann)
+    User.objects.filter(pk=ann.pk).update(is_active=False)
+    client = browser(staff("decide_approval"))
+    assert "account is closed" in Document(client.get(page(ident))).text
+    assert buttons(client, ident) == {"deny"}
+
+
+def test_the_page_says_who_is_logged_in(ann: User, ask: Ask) -> None:
+    assert "You are logged in as ann." in Document(browser(ann).get(page(ask(ann)))).text

@@ -105,6 +105,7 @@ class ApprovalAdmin(PersonColumns, DecidingAdmin):
             super().may_decide(request, decision, row)
             and approvals.may_decide(row, request.user)
             and approvals.state_of(row) == State.PENDING
+            and (decision.name != "approve" or not approvals.ends_of([row]))
         )
 
     def decide_approve(self, request: HttpRequest, row: Approval, reason: str) -> str:

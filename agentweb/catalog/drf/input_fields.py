@@ -45,7 +45,11 @@ def field_schema(field: Field, of: Callable[[Field], Schema]) -> Schema | None:
         case serializers.UUIDField():
             return {"type": "string", "format": "uuid"}
         case serializers.CharField():
-            return text_schema(field)
+            schema = text_schema(field)
+            if is_secret(field):
+                # What it is for counts more than what it looks like; the serializer checks that all the same.
+                schema.setdefault("format", "password")
+            return schema
         case serializers.IntegerField() | serializers.FloatField() | serializers.DecimalField():
             return number_schema(field)
         case serializers.BooleanField():
@@ -70,6 +74,11 @@ def field_schema(field: Field, of: Callable[[Field], Schema]) -> Schema | None:
         case _UnvalidatedField():
             return {}
     return None
+
+
+def is_secret(field: Field) -> bool:
+    """Whether a person types it unseen."""
+    return field.style.get("input_type") == "password"
 
 
 def _inside(word: str, field: Any, of: Callable[[Field], Schema]) -> Schema:

@@ -35,6 +35,8 @@ def converted(schema: Mapping[str, Any] | bool, *, drop: str) -> Any:
         for word, value in schema.items()
         if word not in _UNKNOWN and not word.startswith("x-")
     }
+    if schema.get("format") == "password" and schema.get("writeOnly") is True:
+        found["writeOnly"] = True
     if found.get("format") in _NUMBER_FORMATS:
         del found["format"]
     if "example" in schema:

@@ -18,6 +18,7 @@ from agentweb.catalog.drf.data import as_data
 from agentweb.catalog.drf.problems import input_error
 from agentweb.catalog.drf.requests import context_of
 from agentweb.catalog.drf.serializer_schemas import instance_of, schema_of_serializer
+from agentweb.catalog.schema_secrets import without_secrets
 from agentweb.catalog.schema_sources import Output, Source
 from agentweb.wire.strict_json import Json
 
@@ -36,7 +37,7 @@ def serializer_source(given: Any) -> Source:
         serializer = _made(given, data=value, context=context_of(ctx, value))
         serializer.initial_data = as_data(serializer, value)
         if not serializer.is_valid():
-            raise input_error(serializer.errors)
+            raise without_secrets(input_error(serializer.errors), value, schema)
         if ctx is not None:
             ctx.serializer = serializer
         return serializer.validated_data

@@ -22,6 +22,7 @@ from agentweb.catalog.drf.view_formats import is_format, without_override
 from agentweb.catalog.drf.view_inputs import ViewInput, query_string
 from agentweb.catalog.drf.view_requests import fresh_request, person_of
 from agentweb.catalog.drf.view_routes import NoSuchAddress, NoSuchURL, Place, place_of
+from agentweb.catalog.schema_secrets import without_secrets
 from agentweb.wire.errors import AuthorizationError, Code, InputError, RequestError
 from agentweb.wire.schema.problems import make_problem
 from agentweb.wire.strict_json import Json
@@ -64,6 +65,8 @@ class ViewHandler:
         try:
             response = _called(self._view(place.callback))(request, **place.kwargs)
             return value_of(response, self.taken, is_person=is_person, path=request.path)
+        except InputError as error:
+            raise without_secrets(error, inp, self.taken.schema or {}) from None
         except RequestDataTooBig:
             raise RequestError(Code.PAYLOAD_TOO_LARGE, "The site takes no input of this size.") from None
         except (BadRequest, SuspiciousOperation):

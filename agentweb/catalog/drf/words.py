@@ -9,6 +9,7 @@ from rest_framework.fields import empty
 
 from agentweb.catalog.declaring import first_paragraph, text_of
 from agentweb.catalog.drf.choices import legend
+from agentweb.catalog.drf.input_fields import is_secret
 from agentweb.catalog.type_scalars import NotJson, as_json
 from agentweb.wire.schema import SchemaError, compile_schema
 
@@ -24,6 +25,8 @@ def described(schema: dict[str, Any], field: Any, *, with_default: bool) -> dict
     said = [text_of(field.help_text) or "", legend(field)]
     if any(said):
         found["description"] = " ".join(each for each in said if each)
+    if with_default and field.write_only and is_secret(field):
+        found["writeOnly"] = True
     result = {**schema, **found}
     if with_default:
         default = _default(schema, field)

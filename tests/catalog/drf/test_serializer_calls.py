@@ -15,10 +15,15 @@ from rest_framework import exceptions, serializers
 
 from agentweb import action
 from agentweb.access.callers import Caller
+from agentweb.catalog.drf.serializer_schemas import schema_of_serializer
+from agentweb.catalog.drf.serializers import serializer_source
 from agentweb.catalog.registry import registry
+from agentweb.catalog.schema_secrets import concealed
 from agentweb.invoke.calls import Call
 from agentweb.invoke.door import invoke
+from agentweb.invoke.redaction import is_sensitive
 from agentweb.testing import TestAgent
+from agentweb.wire.errors import InputError
 from tests.site.models import Note
 
 pytestmark = pytest.mark.usefixtures("catalog")
@@ -396,3 +401,38 @@ def test_no_query_is_ours() -> None:
             assert caller.post(path, value).status_code == 200
         counts.append(len(queries))
     assert counts[2] == counts[3]
+
+
+class _Secret(serializers.Serializer[Any]):
+    pin = serializers.CharField(style={"input_type": "password"}, write_only=True)
+    name = serializers.CharField()
+
+    def validate_pin(self, value: str) -> str:
+        raise serializers.ValidationError(f"{value} is known to everybody.", code="weak")
+
+
+class _Secrets(serializers.Serializer[Any]):
+    who = _Secret()
+    many = _Secret(many=True)
+
+
+def test_what_a_person_would_type_unseen_is_a_password_at_any_depth() -> None:
+    schema = schema_of_serializer(_Secrets)
+    inner = schema["$defs"]["_Secret"]["properties"]
+    assert (inner["pin"]["format"], inner["pin"]["writeOnly"]) == ("password", True)
+    assert "format" not in inner["name"]
+    assert "pin" not in str(schema_of_serializer(_Secret, for_output=True)["properties"])
+    value = {"who": {"pin": "1234", "name": "n"}, "many": [{"pin": "5678", "name": "m"}]}
+    assert concealed(value, schema, is_sensitive) == {
+        "who": {"pin": "[hidden]", "name": "n"},
+        "many": [{"pin": "[hidden]", "name": "m"}],
+    }
+
+
+def test_the_serializer_s_words_do_not_repeat_a_password() -> None:
+    with pytest.raises(InputError) as refused:
+        serializer_source(_Secrets).to_python(
+            {"who": {"pin": "hunter2", "name": "n"}, "many": [{"pin": "hunter3", "name": "m"}]}, None
+        )
+    messages = [each["message"] for each in refused.value.problems or []]
+    assert messages == ["… is known to everybody."] * 2
