@@ -82,11 +82,11 @@ def _ask(order: Order, kind: str) -> None:
 
 def _decide(ident: str, status: str, by: Any) -> StaffRequest:
     number = _IDENT.fullmatch(ident)
-    found = _all().filter(pk=int(number[1])) if number else StaffRequest.objects.none()
-    is_decided_now = StaffRequest.objects.filter(
-        pk__in=found.values("pk"), status=StaffRequest.Status.PENDING
-    ).update(status=status, decided_by=by, decided_at=timezone.now())
-    request = found.first()
+    pk = int(number[1]) if number else None
+    is_decided_now = StaffRequest.objects.filter(pk=pk, status=StaffRequest.Status.PENDING).update(
+        status=status, decided_by=by, decided_at=timezone.now()
+    )
+    request = _all().filter(pk=pk).first()
     if request is None:
         raise AgentError(
             "request_not_found",

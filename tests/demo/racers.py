@@ -6,6 +6,8 @@ import time
 from collections import Counter
 from typing import Any
 
+from django.db import transaction
+
 from agentweb.access import grants
 from agentweb.access.callers import AGENT, Caller
 from agentweb.testing import grant
@@ -13,7 +15,9 @@ from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import AgentError
 from agentweb.wire.signing import SigningKey
 from demo_project import staging
-from demo_project.shop.models import Cart, Order, Product
+from demo_project.shop import carts, orders, slips, staff_requests
+from demo_project.shop.models import Cart, Order, Product, StaffRequest
+from demo_project.shop.ownership import Owner
 from tests.support.calls import SITE, answer, do
 
 TRIES = 50
@@ -107,6 +111,39 @@ def _same(given: dict[str, Any]) -> Caller:
     assert chain is not None
     subject = chain[-1].subject
     return Caller(kind=AGENT, subject=subject, agent_key=subject, chain=chain, user_id=given["user"])
+
+
+def place_an_order() -> dict[str, Any]:
+    """What Ada ordered at the pages; who she is, and the order."""
+    user = staging.person("ada")
+    owner = Owner.at_the_pages(user.pk)
+    with transaction.atomic():
+        cart = carts.add(owner, "basil-seeds", 3)
+        order = orders.place(owner, cart.pk, carts.describe(cart)["total"], "USD", slips.pay)
+    return {"user": user.pk, "order": order.pk}
+
+
+def cancel_that_order(given: dict[str, Any]) -> str:
+    with transaction.atomic():
+        return orders.cancel(Owner.at_the_pages(given["user"]), given["order"]).state
+
+
+def refund_of(given: dict[str, Any]) -> list[str]:
+    return [each.ident for each in StaffRequest.objects.filter(order=given["order"])]
+
+
+def decide_about(ident: str, approves: bool) -> str:
+    """What one member of the staff says to a request, while others say something too."""
+    decide = staff_requests.approve if approves else staff_requests.decline
+    try:
+        with transaction.atomic():
+            return decide(ident, by=staging.staff()).status
+    except AgentError as error:
+        return error.code
+
+
+def status_of(ident: str) -> str:
+    return StaffRequest.objects.get(pk=ident.removeprefix("req-")).status
 
 
 def books(slug: str) -> dict[str, Any]:

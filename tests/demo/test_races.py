@@ -75,3 +75,21 @@ def test_nothing_added_during_an_order_is_lost_or_doubled(store: Store) -> None:
     books = store.run("books", "basil-seeds")
     assert books["sold"] + books["in_open_carts"] == 2 + PROCESSES - 1
     assert books["totals"] == books["spent"] == books["sold"] * 240
+
+
+def test_an_order_that_eight_processes_cancel_is_paid_back_once(store: Store) -> None:
+    store.run("prepare", "basil-seeds", 10)
+    order = store.run("place_an_order")
+    assert store.race("cancel_that_order", [[order]] * PROCESSES) == ["cancelled"] * PROCESSES
+    assert len(store.run("refund_of", order)) == 1
+    assert store.run("books", "basil-seeds")["stock"] == 10
+
+
+def test_of_eight_decisions_about_one_request_one_counts(store: Store) -> None:
+    store.run("prepare", "basil-seeds", 10)
+    order = store.run("place_an_order")
+    store.run("cancel_that_order", order)
+    [ident] = store.run("refund_of", order)
+    answers = Counter(store.race("decide_about", [[ident, number % 2 == 0] for number in range(PROCESSES)]))
+    assert answers.pop("request_decided") == PROCESSES - 1
+    assert answers == {store.run("status_of", ident): 1}
