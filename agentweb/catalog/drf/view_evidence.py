@@ -6,6 +6,7 @@ Evidence, not proof: names in compiled code and the classes of permissions. Noth
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any, Final
@@ -36,7 +37,7 @@ def needs_person(endpoint: Endpoint) -> str | None:
     if _is_behind_login(endpoint.given):
         return "a decorator around it asks for a login"
     for name, code in _code_of(endpoint):
-        if {"request", "user"} <= names_in(code) | set(code.co_varnames):
+        if _reads(code, "request", "user"):
             return f"{name} reads request.user"
     return None
 
@@ -109,6 +110,18 @@ def _is_called(endpoint: Endpoint, name: str) -> bool:
         return True
     callers = {"get_queryset": ("get_queryset", "get_object", "list", "retrieve")}
     return endpoint.mentions(*callers.get(name, (name,)))
+
+
+def _reads(code: CodeType, whole: str, part: str) -> bool:
+    """Whether code, also of the functions inside it, reads ``whole.part`` (``self.request.user`` is one)."""
+    before: Any = None
+    for each in dis.get_instructions(code):
+        # One instruction may load two names; the attribute is of the second.
+        loaded = before[-1] if isinstance(before, tuple) and before else before
+        if each.argval == part and loaded == whole and "ATTR" in each.opname:
+            return True
+        before = each.argval
+    return any(_reads(each, whole, part) for each in code.co_consts if isinstance(each, CodeType))
 
 
 def _texts_in(code: CodeType) -> frozenset[str]:

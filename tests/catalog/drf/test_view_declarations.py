@@ -745,6 +745,11 @@ def test_a_read_that_is_the_same_for_everybody_needs_no_scope() -> None:
         queryset = Book.objects.all()
         permission_classes = (ReadsForAll, library.OwnerOrReadOnly)
 
+        @extra(detail=True)
+        def reader(self, request: Any, pk: Any = None) -> Response:
+            user = self.get_object().owner
+            return Response({"of": request.version, "user": user.user_permissions, "who": user})
+
     assert scopeless(Open, prefix="open") == []
     with registry.only():
         # Its permission is IsAuthenticatedOrReadOnly, and what needs a person is no read.
