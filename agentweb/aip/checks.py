@@ -45,6 +45,10 @@ def check_manifest_addresses(app_configs: Any, **kwargs: Any) -> list[CheckMessa
     found: list[CheckMessage] = []
     for page in registry.pages():
         for form in FORMS:
+            address = page_paths.manifest_stem(page.path) + form.suffix
+            for action in registry.routes().get(address, {}).values():
+                who = f"The action {action.name!r}"
+                found.append(_taken(who, address, f"the manifest of the page {page.path}", page.where))
             for sample in _samples(page):
                 path = manifest_path(sample, form, prefix)
                 # What answers at the page too is no URL that was made for the manifest's address.

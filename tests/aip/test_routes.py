@@ -101,6 +101,13 @@ def test_odd_paths_are_no_pages(address: str) -> None:
     assert b"Traceback" not in answer.content
 
 
+@pytest.mark.parametrize("name", ["format", "args", "kwargs", "captured", "page", "form", "user", "ctx"])
+def test_a_parameter_may_be_named_like_something_of_ours(name: str) -> None:
+    page(f"/p/<str:{name}>", title="Product", state=lambda ctx: ctx.kwargs)
+    assert send("GET", "/p/tea.json").json()["page"] == "/p/tea"
+    assert TestAgent.with_session(scopes=["a"]).get("/p/tea.json").json()["state"] == {name: "tea"}
+
+
 def test_a_path_with_other_letters_is_published_percent_encoded() -> None:
     page("/p/<str:slug>", title="Product", state=lambda ctx: {"slug": ctx.kwargs["slug"]})
     assert send("GET", "/p/t%C3%A9%20x.json").json()["page"] == "/p/t%C3%A9%20x"
@@ -253,7 +260,17 @@ def test_another_view_at_the_address_of_a_manifest_is_an_error(settings: Any) ->
     assert told.obj == "tests.aip.sites: page '/cart/'"
 
 
-def test_a_front_end_before_us_is_an_error(settings: Any) -> None:
+def test_an_action_at_the_address_of_a_manifest_is_an_error() -> None:
+    page("/cart", title="Cart")
+    action("cart_data", description="W.", input=None, path="/cart.json")(lambda inp, ctx: None)
+    [told] = found("E070")
+    assert (
+        told.msg
+        == "The action 'cart_data' answers at /cart.json too, the address of the manifest of the page /cart."
+    )
+
+
+def test_a_front_end_before_us_is_silent_here(settings: Any) -> None:
     class Before:
         urlpatterns = (path("<path:anything>", sites.own_page), path("", include("agentweb.urls")))
 
