@@ -35,8 +35,8 @@ urlpatterns = [path("backstage/", OTHER.urls), path("", include("agentweb.urls")
 
 def test_every_model_has_its_page_or_a_reason_for_none() -> None:
     # Counters, heads and locks of the machinery; mandates and parties are shown with grants and receipts; what a person
-    # has open in their browser is nobody else's business, and a program that waits for a person is that person's to decide
-    # about; it is a session then.
+    # has open in their browser is nobody else's business, and a program that waits for a person is that person's to
+    # decide about; it is a session then.
     without = {"Nonce", "Bucket", "Mandate", "ReceiptHead", "ReceiptParty", "RevocationHead"}
     without |= {"OpenPage", "BrowserCall", "Pairing"}
     models = {model.__name__ for model in apps.get_app_config("agentweb").get_models()}

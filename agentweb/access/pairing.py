@@ -47,6 +47,8 @@ State = Pairing.State
 ALPHABET: Final = "BCDFGHJKMNPQRSTVWXZ"
 """No vowels, so no words; no letter that looks like a digit or like another letter (RFC 8628 6.1)."""
 CODE_LENGTH: Final = 8
+NO_SCOPE: Final = "agentweb:no-scope"
+"""Stands in the grant of a program that gets no scope: a grant has one at least, and this one opens nothing."""
 
 _SALT: Final = "agentweb.access.pairing.code"
 _NOT_A_LETTER: Final = re.compile(r"[^A-Z]")
@@ -219,7 +221,9 @@ def _wider(wanted: Wanted, scopes: Sequence[str], mandate: Mandate | None) -> li
     problems = [
         problem(f"scopes.{place}", "wider", f"{scope} was not asked for.")
         for place, scope in enumerate(scopes)
-        if asked is not None and not any(pattern_covers_pattern(pattern, scope) for pattern in asked)
+        if asked is not None
+        and scope != NO_SCOPE
+        and not any(pattern_covers_pattern(pattern, scope) for pattern in asked)
     ]
     if mandate is None:
         return problems

@@ -20,13 +20,12 @@ from rest_framework.request import Request
 from agentweb import conf
 from agentweb.access import callers, mandates, pairing, sessions, tokens
 from agentweb.access.issuing import check_mandate
-from agentweb.access.pairing import Wanted
+from agentweb.access.pairing import NO_SCOPE, Wanted
 from agentweb.aip.request_members import Members
 from agentweb.catalog.scopes_in_use import scopes_in_use
 from agentweb.http import authentication, bodies
 from agentweb.http.addresses import address_of
 from agentweb.http.views import AgentView, json_response
-from agentweb.people.offers import NO_SCOPE
 from agentweb.wire.errors import AuthenticationError, Code, MoneyError
 from agentweb.wire.grant_shape import MAX_SCOPES
 from agentweb.wire.grants import GrantDocument, Mandate

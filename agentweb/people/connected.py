@@ -14,9 +14,10 @@ from django.urls import reverse
 
 from agentweb.access import approvals, mandates, principals, revocations, sessions
 from agentweb.access.models import Grant, PrincipalKey, Session
+from agentweb.access.pairing import NO_SCOPE
 from agentweb.catalog.scopes_in_use import scopes_in_use
 from agentweb.ledger.models import Receipt
-from agentweb.people.offers import NO_SCOPE, Line, lines_of
+from agentweb.people.offers import Line, lines_of
 from agentweb.people.views import PersonView, see_other
 from agentweb.wire import strict_json
 from agentweb.wire.clock import now_datetime

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from agentweb.access.pairing import Wanted
+from agentweb.access.pairing import NO_SCOPE, Wanted
 from agentweb.catalog.effects import Effect
 from agentweb.catalog.registry import registry
 from agentweb.catalog.scopes_in_use import Use, scopes_in_use
@@ -21,9 +21,6 @@ from agentweb.wire.scopes import covers
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser
-
-NO_SCOPE: Final = "unscoped"
-"""Stands in the grant of a program that gets no scope: a grant has one at least, and this one opens nothing."""
 
 EFFECTS: Final[dict[Effect, Promise]] = {
     Effect.READ: gettext_lazy("only looks"),

@@ -376,3 +376,38 @@ def test_the_pages_ask_the_database_as_often_for_many_agents(ann: User) -> None:
             client.get(AGENTS)
         counts.append(len(captured))
     assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "offered"),
+    [
+        (("*",), ["cart:delete", "cart:read", "cart:write", "checkout"]),
+        (("cart:write", "checkout"), ["cart:write", "checkout"]),
+        (("orders:*",), []),
+    ],
+)
+def test_a_pattern_is_spelt_out_in_the_scopes_of_today(
+    ann: User, patterns: tuple[str, ...], offered: list[str]
+) -> None:
+    asked, client = ask(scopes=patterns, mandate=None), browser(ann)
+    document = Document(client.get(f"{CONNECT}?code={asked.code}"))
+    assert sorted(ticked(document)) == offered
+    if not offered:
+        assert "nothing of this site that you could give" in document.text
+    answer = decide(client, asked.code, scopes=offered)
+    assert answer.status_code == (303 if offered else 422)
+    assert [
+        tuple(sorted(session.grant and grant_of(session.pk).scopes)) for session in Session.objects.all()
+    ] == [tuple(offered)] * bool(offered)
+
+
+def test_a_site_without_scopes_connects_agents_too(ann: User) -> None:
+    @action(effect="write", title="Wave", description="Wave at somebody.", input=NOTHING)
+    def wave(inp: Any, ctx: Any) -> Any:
+        return {}
+
+    asked, client = ask(scopes=("orders:*",), mandate=None), browser(ann)
+    assert "Wave" in Document(client.get(f"{CONNECT}?code={asked.code}")).text
+    assert decide(client, asked.code).status_code == 303
+    assert grant_of(asked.id).scopes == ("agentweb:no-scope",)
+    assert "no-scope" not in client.get(AGENTS).content.decode()
