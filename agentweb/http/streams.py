@@ -42,6 +42,7 @@ HANDED_OVER: Final = "agentweb.stream"
 """Key of the ASGI scope under which ``agentweb.asgi.streams`` waits for a stream to serve in Django's place."""
 
 POLL_SECONDS: Final = 0.25
+FAILED_SECONDS: Final = 2.0
 HEARTBEAT_SECONDS: Final = 15.0
 MAX_AGE_SECONDS: Final = 600.0
 WSGI_SECONDS: Final = 25.0
@@ -146,6 +147,7 @@ class Reader:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
+        self._has_failed = False
         _readers.append(self)
 
     def wake(self) -> None:
@@ -194,13 +196,14 @@ class Reader:
                 self._woken.clear()
                 streams, ended = list(self._streams), self._ended
                 self._ended = []
-                for stream, chunk in await loop.run_in_executor(_executor(), self._read, streams, ended):
+                found = await loop.run_in_executor(_executor(), self._read, streams, ended)
+                for stream, chunk in found or ():
                     stream.put(chunk)
                 now = time.monotonic()
                 if now >= beat_at:
                     beat_at = now + HEARTBEAT_SECONDS
                     self._beat(now)
-                await self._until_next()
+                await self._until_next(POLL_SECONDS if found is not None else FAILED_SECONDS)
             await loop.run_in_executor(_executor(), connections.close_all)
 
     def _beat(self, now: float) -> None:
@@ -210,25 +213,29 @@ class Reader:
             elif stream.is_idle():
                 stream.put(HEARTBEAT)
 
-    async def _until_next(self) -> None:
-        timer = asyncio.get_running_loop().call_later(POLL_SECONDS, self._woken.set)
+    async def _until_next(self, seconds: float) -> None:
+        timer = asyncio.get_running_loop().call_later(seconds, self._woken.set)
         try:
             await self._woken.wait()
         finally:
             timer.cancel()
 
-    def _read(self, streams: Sequence[Stream], ended: Sequence[Stream]) -> list[tuple[Stream, bytes | None]]:
+    def _read(
+        self, streams: Sequence[Stream], ended: Sequence[Stream]
+    ) -> list[tuple[Stream, bytes | None]] | None:
+        """One turn; None when it failed. The streams stay open, for the next one may succeed."""
+        found = None
         try:
             found = list(self.source.read(streams, ended))
         except Exception:
-            # The streams stay open, and the next turn may succeed.
-            logger.exception("A stream's source failed")
-            found = []
+            if not self._has_failed:
+                logger.exception("A stream's source failed; it is asked again until it answers")
+            # The one connection of all turns is kept, whatever CONN_MAX_AGE says, until it fails.
+            connections.close_all()
         else:
             for stream in streams:
                 stream.is_new = False
-        for connection in connections.all(initialized_only=True):
-            connection.close_if_unusable_or_obsolete()
+        self._has_failed = found is None
         return found
 
 

@@ -447,6 +447,12 @@ def test_nobody_s_page_answers_for_an_agent_without_a_person(hers: Client, ada: 
     assert live.live(None, "/board") == live.NOT_OPEN
 
 
+def test_a_browser_action_needs_a_person(hers: Client) -> None:
+    open_page(hers, offers=["look"])
+    answer = Client().post("/__aim/invoke", json.dumps({"actionId": "look"}), content_type="application/json")
+    assert code_of(answer) == (401, "session_required")
+
+
 def test_browser_actions_are_actions_that_are_the_same_each_time() -> None:
     found = page_at("/board")
     assert found is not None

@@ -65,6 +65,7 @@ def source() -> Said:
 @pytest.fixture
 def reader(source: Said, monkeypatch: pytest.MonkeyPatch) -> Reader:
     monkeypatch.setattr(streams, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(streams, "FAILED_SECONDS", 0.01)
     return Reader(source)
 
 

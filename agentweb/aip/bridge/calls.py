@@ -8,7 +8,6 @@ it is never delivered, and what had been delivered by then may have been done.
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -17,10 +16,11 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db import connection, transaction
 
 from agentweb import conf
-from agentweb.access.database import is_passing
+from agentweb.access.callers import Caller
+from agentweb.aip.bridge.watch import watch
 from agentweb.aip.models import BrowserCall, OpenPage
 from agentweb.catalog.effects import Effect
 from agentweb.http.waiting import threads
@@ -28,22 +28,28 @@ from agentweb.invoke.context import Context
 from agentweb.invoke.later import Later
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.encoding import random_id
-from agentweb.wire.errors import AgentError, Code, ConflictError, RequestError, ServerError
+from agentweb.wire.errors import (
+    AgentError,
+    AuthenticationError,
+    AuthorizationError,
+    Code,
+    ConflictError,
+    RequestError,
+    ServerError,
+)
 from agentweb.wire.strict_json import Json, dumps
 
 MAX_OPEN: Final = 8
-"""Calls that one page may have before it at once."""
+"""Calls that the pages of one person may have before them at once."""
 
 MAX_TABS: Final = 20
 RETRY_SECONDS: Final = 5
 
 _State: Final = BrowserCall.State
 _OPEN: Final = (_State.WAITING, _State.SENT)
-_POLL_SECONDS: Final = 0.2
 _OWN_CODES: Final = frozenset(code.value for code in Code)
 
 _hurry: Final[list[Callable[[], None]]] = []
-_waiters: Final[dict[str, threading.Event]] = {}
 
 
 def ask(path: str, action: str, value: Json, ctx: Context) -> Later:
@@ -51,6 +57,8 @@ def ask(path: str, action: str, value: Json, ctx: Context) -> Later:
 
     Raises browser_disconnected when none is open or can, rate_limited when it has not answered enough others.
     """
+    if ctx.caller.user_id is None:
+        raise _without_person(ctx.caller)
     page = _page(path, action, ctx.caller.user_id)
     seconds: int = conf.get("BRIDGE_SECONDS")
     is_threaded = ctx.request is not None and not hasattr(ctx.request, "scope")
@@ -80,21 +88,17 @@ def answer(page: str, call: str, *, text: str, is_refused: bool) -> bool:
     done = BrowserCall.objects.filter(pk=call, page_id=page, state=_State.SENT).update(
         state=_State.DONE, answer=text, is_refused=is_refused
     )
-    waiter = _waiters.get(call)
-    if waiter is not None:
-        waiter.set()
+    watch.hurry()
     return bool(done)
 
 
 def _page(path: str, action: str, user_id: Any) -> str:
     at = now_datetime()
-    rows: Any = ()
-    if user_id is not None:
-        rows = (
-            OpenPage.objects.filter(user_id=user_id, page=path, connected_until__gt=at)
-            .order_by("-active_at")
-            .values_list("pk", "offers")[:MAX_TABS]
-        )
+    rows = (
+        OpenPage.objects.filter(user_id=user_id, page=path, connected_until__gt=at)
+        .order_by("-active_at")
+        .values_list("pk", "offers")[:MAX_TABS]
+    )
     page = next((ident for ident, offers in rows if action in json.loads(offers)), None)
     if page is None:
         raise _disconnected(
@@ -102,13 +106,26 @@ def _page(path: str, action: str, user_id: Any) -> str:
             "to open it, then call again.",
             retry_after=RETRY_SECONDS,
         )
-    if BrowserCall.objects.filter(page_id=page, state__in=_OPEN, deadline__gt=at).count() >= MAX_OPEN:
+    if (
+        BrowserCall.objects.filter(page__user_id=user_id, state__in=_OPEN, deadline__gt=at).count()
+        >= MAX_OPEN
+    ):
         raise RequestError(
             Code.RATE_LIMITED,
-            "The page has not answered the calls before this one; wait for them.",
+            "The person's pages have not answered the calls before this one; wait for them.",
             retry_after=1,
         )
     return str(page)
+
+
+def _without_person(caller: Caller) -> AgentError:
+    if caller.is_anonymous:
+        return AuthenticationError(
+            Code.GRANT_REQUIRED, "This runs in a person's browser: ask the person for a session first."
+        )
+    return AuthorizationError(
+        Code.NOT_ALLOWED, "This runs in a person's browser, and the caller acts for no person."
+    )
 
 
 # -- waiting
@@ -117,39 +134,26 @@ def _page(path: str, action: str, user_id: Any) -> str:
 def _answer(call: str, seconds: int, *, is_read: bool, is_threaded: bool) -> Any:
     """The page's result. Raises its refusal, browser_disconnected or timeout."""
     ends_at = time.monotonic() + seconds
-    woken = _waiters[call] = threading.Event()
-    try:
-        with threads.call() if is_threaded else nullcontext():
-            while True:
-                found = _look(call)
-                if found is not None:
-                    state, is_refused, text, until = found
-                    if state == _State.DONE:
-                        return _read(call, text, is_refused=is_refused)
-                    if until <= now_datetime():
-                        return _give_up(call, partial(_closed, is_read=is_read))
-                if time.monotonic() >= ends_at:
-                    return _give_up(call, partial(_late, seconds, is_read=is_read))
-                woken.wait(_POLL_SECONDS)
-                woken.clear()
-    finally:
-        _waiters.pop(call, None)
+    with threads.call() if is_threaded else nullcontext():
+        # Threads under WSGI are few, and keep theirs.
+        if not is_threaded and not connection.in_atomic_block:
+            connection.close()
+        watch.wait(call, seconds)
+    state, is_refused, text, until = _look(call)
+    if state == _State.DONE:
+        return _read(call, text, is_refused=is_refused)
+    if until <= now_datetime() and time.monotonic() < ends_at:
+        return _give_up(call, partial(_closed, is_read=is_read))
+    return _give_up(call, partial(_late, seconds, is_read=is_read))
 
 
-def _look(call: str) -> tuple[Any, ...] | None:
-    """(state, is refused, answer, until when its page is connected); None while the database does not answer."""
-    try:
-        row = (
-            BrowserCall.objects.filter(pk=call)
-            .values_list("state", "is_refused", "answer", "page__connected_until")
-            .first()
-        )
-        if connection.settings_dict.get("OPTIONS", {}).get("pool") and not connection.in_atomic_block:
-            connection.close()  # others need it while we wait
-    except (DatabaseError, InterfaceError) as error:
-        if not is_passing(error):
-            raise
-        return None
+def _look(call: str) -> tuple[Any, ...]:
+    """(state, is refused, answer, until when its page is connected)."""
+    row = (
+        BrowserCall.objects.filter(pk=call)
+        .values_list("state", "is_refused", "answer", "page__connected_until")
+        .first()
+    )
     if row is None:
         # Deleted with its page's person: nobody will answer.
         raise _closed(is_read=False, was_sent=True)
@@ -174,10 +178,10 @@ def _give_up(call: str, error: Callable[..., AgentError]) -> Any:
         raise error(was_sent=False)
     if BrowserCall.objects.filter(pk=call, state=_State.SENT).update(state=_State.OVER, input="", answer=""):
         raise error(was_sent=True)
-    found = _look(call)
-    if found is None or found[0] != _State.DONE:
+    state, is_refused, text, _ = _look(call)
+    if state != _State.DONE:
         raise error(was_sent=True)
-    return _read(call, found[2], is_refused=found[1])
+    return _read(call, text, is_refused=is_refused)
 
 
 _UNSURE: Final = (
