@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.db import connection
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import AsyncRequestFactory, RequestFactory
@@ -264,7 +265,7 @@ def test_everything_else_passes_through_untouched() -> None:
 def test_without_the_wrapper_django_streams_itself(reader: Reader, source: Said) -> None:
     async def scenario() -> None:
         request = AsyncRequestFactory().get("/")
-        response = streams.respond(request, reader, topic="tea", holder="user:1")
+        response = await sync_to_async(streams.respond)(request, reader, topic="tea", holder="user:1")
         assert isinstance(response, StreamingHttpResponse)
         chunks = aiter(response)
         assert await anext(chunks) == b"retry: 500\n:\n\n"
