@@ -60,6 +60,7 @@ class FaultId(StrEnum):
     VIEW_EFFECT = "agentweb.W054"
     VIEW_SCOPE = "agentweb.W055"
     VIEW_QUERY = "agentweb.W056"
+    READERS = "agentweb.W015"
 
 
 DANGEROUS: Final = frozenset(

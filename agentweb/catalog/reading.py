@@ -46,6 +46,7 @@ from agentweb.catalog.schema_sources import (
 from agentweb.catalog.type_members import is_float
 from agentweb.wire.safe_numbers import check_published
 from agentweb.wire.schema import NO_EXAMPLE, CompiledSchema, SchemaError, compile_schema
+from agentweb.wire.schema.loading import copy_schema, load
 from agentweb.wire.scopes import check_scope
 
 PERSON: Final = "person"
@@ -256,10 +257,19 @@ class _Reader:
         if schema is None:
             return None
         try:
-            return compile_schema(schema)
+            found = compile_schema(schema)
         except SchemaError as error:
             self.note_schema(which, str(error))
             return None
+        try:
+            load(copy_schema(schema, foreign=True), foreign=True)
+        except SchemaError as error:
+            self.note(
+                FaultId.READERS,
+                f"Other programs may not take the {which} schema, agentweb's own client does not: {error}",
+                "Say less of it: long lists of choices as a text that the handler looks up, long patterns in words.",
+            )
+        return found
 
     def note_schema(self, which: str, why: str) -> None:
         self.note(

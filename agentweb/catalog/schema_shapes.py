@@ -10,6 +10,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "null"})
+MAX_CHOICES: Final = 500
+"""Choices of a serializer or form that are written out; of more, a schema says the type alone. Clients refuse schemas
+of more than 5,000 nodes, and each reader pays for every choice."""
+MAX_ROWS: Final = 200
+"""Rows that one call may choose in one field: Django REST framework asks the database for each of them."""
+
 _MAX_REFERENCES: Final = 20
 _REST: Final = ("additionalProperties", "unevaluatedProperties")
 

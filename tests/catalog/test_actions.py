@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from agentweb import action
 from agentweb.catalog.actions import Cost, Effect
+from agentweb.catalog.faults import FaultId
 from agentweb.catalog.registry import registry
 from tests.catalog.declarations import declared, handler, published
 
@@ -367,3 +368,20 @@ def test_an_action_is_itself_and_never_changes() -> None:
     assert len({one, other}) == 2
     with pytest.raises(AttributeError):
         one.name = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "enum": [str(number) for number in range(6_000)]},
+        {"type": "string", "pattern": "a" * 201},
+        {"type": "string", "enum": ["x" * 100_001]},
+    ],
+)
+def test_a_schema_that_clients_do_not_take_is_spoken_of(schema: Any) -> None:
+    with registry.only():
+        action("big", effect="write", scope="a:b", description="Big.", input={"properties": {"a": schema}})(
+            lambda inp, ctx: None
+        )
+        assert [found.id for found in registry.faults()] == [FaultId.READERS]
+        assert registry.get("big") is not None

@@ -10,6 +10,8 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 from rest_framework import serializers
 
+from agentweb.catalog.schema_shapes import MAX_CHOICES
+
 _MAX_LEGEND: Final = 500
 """Characters of all labels together; longer legends are left out."""
 
@@ -26,6 +28,8 @@ def choice_schema(field: serializers.ChoiceField) -> dict[str, Any]:
     if field.allow_blank and "" not in values:
         values.append("")
     one: dict[str, Any] = {**_kinds(values), "enum": values} if values else {"not": {}}
+    if len(values) > MAX_CHOICES:
+        del one["enum"]
     if not isinstance(field, serializers.MultipleChoiceField):
         return one
     return {"type": "array", "items": one, **({} if field.allow_empty else {"minItems": 1})}

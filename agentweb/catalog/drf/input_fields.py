@@ -17,6 +17,7 @@ from agentweb.catalog.drf.choices import choice_schema, related_schema
 from agentweb.catalog.drf.moments import moment_schema
 from agentweb.catalog.drf.numbers import number_schema
 from agentweb.catalog.drf.texts import text_schema
+from agentweb.catalog.schema_shapes import MAX_ROWS
 from agentweb.catalog.type_schemas import SourceError
 
 Field = serializers.Field[Any, Any, Any, Any]
@@ -92,7 +93,8 @@ def _many_related(field: serializers.ManyRelatedField) -> Schema:
     if isinstance(relation, serializers.PrimaryKeyRelatedField) and relation.pk_field is not None:
         child = field_schema(relation.pk_field, lambda each: field_schema(each, lambda _: {}) or {})
     items = {"items": child} if child else {}
-    return {"type": "array", **items, **({} if field.allow_empty else {"minItems": 1})}
+    sizes = {"uniqueItems": True, "maxItems": MAX_ROWS, **({} if field.allow_empty else {"minItems": 1})}
+    return {"type": "array", **items, **sizes}
 
 
 def sized_list(schema: Schema, field: Any) -> Schema:

@@ -9,6 +9,8 @@ from django import forms
 from django.db import models
 from django.utils.choices import CallableChoiceIterator
 
+from agentweb.catalog.schema_shapes import MAX_CHOICES, MAX_ROWS
+
 _MAX_LEGEND: Final = 500
 """Characters of all labels together; longer legends are left out."""
 
@@ -19,7 +21,7 @@ def choice_schema(field: forms.Field) -> dict[str, Any] | None:
     """The schema of a field with choices; None for another field. Makes no query."""
     match field:
         case forms.ModelMultipleChoiceField():
-            return _list_of(_key_schema(field), field)
+            return {**_list_of(_key_schema(field), field), "uniqueItems": True, "maxItems": MAX_ROWS}
         case forms.ModelChoiceField():
             return _key_schema(field)
         case forms.MultipleChoiceField():
@@ -44,6 +46,8 @@ def _one_of(field: forms.ChoiceField) -> dict[str, Any]:
     if _is_asked_later(field):
         return {**_TEXT, "minLength": 1} if field.required else dict(_TEXT)
     values = [value for value, _label in _pairs(field)]
+    if len(values) > MAX_CHOICES:
+        return {**_TEXT, "minLength": 1} if all(isinstance(value, str) for value in values) else {}
     return {"enum": values} if values else {"not": {}}
 
 

@@ -273,6 +273,8 @@ STRICTER: list[tuple[str, Any]] = [
     # What DRF cannot round is refused before it fails on it; the text of it may be longer.
     ("rounded", 10**26),
     ("rounded", -(10**26)),
+    # One query for each item.
+    ("rows", [1, 1]),
     # White space around a text counts for maxLength, a format, a pattern and a choice.
     ("short", "  abcdef  "),
     ("code", " AB-12 "),

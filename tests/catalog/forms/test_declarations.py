@@ -52,6 +52,8 @@ def test_an_entry_of_the_manifest_says_what_the_form_takes() -> None:
                 "items": {"type": "integer"},
                 "description": "The groups this user belongs to. A user will get all permissions granted to each of "
                 "their groups. By id: groups.",
+                "uniqueItems": True,
+                "maxItems": 200,
             },
         },
         "required": ["username"],
