@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,13 +27,13 @@ from agentweb.access import grants, limits, persons, revocation_log, revocations
 from agentweb.access.callers import SESSION, Caller
 from agentweb.access.database import first_write
 from agentweb.access.issuing import problem
-from agentweb.access.models import Revocation, Session
+from agentweb.access.models import Nonce, Revocation, Session
 from agentweb.access.reading import Maker
-from agentweb.access.rows import database, refusing_when_the_store_fails
+from agentweb.access.rows import database, insert_if_absent, refusing_when_the_store_fails
 from agentweb.access.standing import TOUCH_EVERY
 from agentweb.wire.clock import from_unix, now, now_datetime
 from agentweb.wire.encoding import random_id
-from agentweb.wire.errors import AuthenticationError, Code, InputError
+from agentweb.wire.errors import AuthenticationError, AuthorizationError, Code, InputError
 from agentweb.wire.grants import GrantDocument, Mandate, check_audience, check_time
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 
 SUBJECT_PREFIX: Final = "session:"
 MAX_CLIENT_NAME: Final = 100
+
+_LOGINS_THAT_ENDED: Final = "logged-out"
+_IN_FLIGHT: Final = timedelta(days=1)
+"""Longer than any request lasts that began before its person logged out."""
 
 
 def create(
@@ -127,7 +131,14 @@ def draw_up(
 
 
 def store(session: Session, chain: Sequence[GrantDocument]) -> None:
-    """Write what ``draw_up`` gave, inside the caller's transaction."""
+    """Write what ``draw_up`` gave, inside the caller's transaction. Raises ``not_allowed`` for a login that is over."""
+    if session.login:
+        # Of this and a logging out at the same moment, the one sees the other.
+        revocation_log.lock()
+        if Nonce.objects.filter(key=_LOGINS_THAT_ENDED, nonce=session.login).exists():
+            raise AuthorizationError(
+                Code.NOT_ALLOWED, "You have logged out in this browser. Log in, and begin again."
+            )
     grants.store(chain, session.user_id)
     session.save(force_insert=True)
 
@@ -187,6 +198,8 @@ def log_out(login: str) -> int:
         with transaction.atomic(using=database()):
             with first_write():
                 revocation_log.lock()
+            over = Nonce(key=_LOGINS_THAT_ENDED, nonce=login, expires_at=now_datetime() + _IN_FLIGHT)
+            insert_if_absent([over])
             begun = Session.objects.filter(login=login, revoked_at=None)
             found = list(begun.values_list("grant_id", flat=True))
             begun.update(end=Session.End.LOGGED_OUT)

@@ -11,6 +11,7 @@ from agentweb.access import pairing, sessions, site_keys
 from agentweb.access.models import Grant, Pairing, Revocation, Session
 from agentweb.access.pairing import Wanted
 from agentweb.wire.clock import now_datetime
+from agentweb.wire.errors import AgentError
 
 
 def prepare() -> dict[str, Any]:
@@ -52,6 +53,33 @@ def begin(number: int) -> None:
     ann = User.objects.create_user("ann")
     for _ in range(number):
         sessions.create(user=ann, scopes=["cart:write"], expires_in=60, site="shop.example", login="l" * 22)
+
+
+def approve_or_log_out(racer: int) -> str:
+    """The even ones approve a request of their own in one and the same browser, the odd ones log out there."""
+    ann = User.objects.get()
+    if racer % 2:
+        sessions.log_out("l" * 22)
+        return "out"
+    started = pairing.start(client_name="Desk", wanted=Wanted(), address=f"192.0.2.{racer}")
+    row = Pairing.objects.get(pk=started.id)
+    try:
+        pairing.approve(
+            row,
+            by=ann,
+            scopes=["cart:write"],
+            mandate=None,
+            expires_in=60,
+            site="shop.example",
+            login="l" * 22,
+        )
+    except AgentError as error:
+        return error.code
+    return "approved"
+
+
+def alive() -> int:
+    return Session.objects.filter(revoked_at=None).count()
 
 
 def log_out() -> int:

@@ -43,3 +43,12 @@ def test_logging_out_eight_times_at_once_ends_each_session_once(race_database: D
     answers = race(race_database, f"{RACERS}:log_out", [[]] * PROCESSES)
     assert sorted(answers) == [0] * (PROCESSES - 1) + [5]
     assert run(race_database, f"{RACERS}:ended") == {"ended": 5, "revocations": 5}
+
+
+def test_no_session_outlives_a_logging_out_at_the_same_moment(race_database: Database) -> None:
+    run(race_database, f"{RACERS}:begin", 2)
+    answers = race(race_database, f"{RACERS}:approve_or_log_out", [[racer] for racer in range(PROCESSES)])
+    assert set(answers) <= {"out", "approved", "not_allowed"}
+    assert run(race_database, f"{RACERS}:alive") == 0
+    # And from then on nothing begins in this login.
+    assert run(race_database, f"{RACERS}:approve_or_log_out", 0) == "not_allowed"

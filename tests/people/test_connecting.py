@@ -411,3 +411,17 @@ def test_a_site_without_scopes_connects_agents_too(ann: User) -> None:
     assert decide(client, asked.code).status_code == 303
     assert grant_of(asked.id).scopes == ("agentweb:no-scope",)
     assert "no-scope" not in client.get(AGENTS).content.decode()
+
+
+def test_nothing_begins_in_a_login_that_has_just_ended(ann: User) -> None:
+    asked, client = ask(), browser(ann)
+    session = client.session
+    session["_agentweb_login"] = "m" * 22
+    session.save()
+    sessions.log_out("m" * 22)
+    answer = decide(client, asked.code, scopes=["cart:write"])
+    assert answer.status_code == 422
+    assert "You have logged out" in Document(answer).text
+    assert Pairing.objects.get().state == "pending"
+    assert make(client).status_code == 422
+    assert not Session.objects.exists()
