@@ -117,6 +117,7 @@ def test_a_program_gets_a_token_and_a_code_and_where_a_person_enters_it(db: None
     assert asked["user_code"] not in kept
 
 
+@pytest.mark.requirement("AIP-5.9")
 def test_the_token_opens_nothing_until_the_person_agreed(ann: User) -> None:
     asked = ask()
     for path, method in ((CURRENT, "GET"), ("/agent/add_to_cart", "POST")):

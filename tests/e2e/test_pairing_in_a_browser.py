@@ -161,6 +161,7 @@ def press(page: Any, key: str = "Enter") -> None:
         page.keyboard.press(key)
 
 
+@pytest.mark.requirement("AIP-5.9")
 def test_a_person_connects_a_program_by_keyboard_and_ends_it(origin: str, ann: User, chromium: Any) -> None:
     program = Program(origin)
     assert program.add()[1]["error"]["code"] == "grant_required"

@@ -266,7 +266,6 @@ REQUIREMENTS = (
         SCOPES,
         "must",
         "An agent can obtain a session token that a logged-in person has agreed to.",
-        planned="pages",
     ),
     Requirement(
         "AIP-5.10",
