@@ -379,6 +379,13 @@ def test_a_member_that_is_not_declared_is_refused_even_where_the_action_takes_it
     assert problems(found, {"b": "x"}) == [("/b", "unknown_field")]
 
 
+def test_the_published_schema_has_the_last_word_on_a_member_too() -> None:
+    """The rule of query strings reads these; what is published does not take them."""
+    properties = {"a": {"type": "number"}, "b": {"type": "integer", "minimum": 0}}
+    found = projection({"type": "object", "properties": properties})
+    assert problems(found, {"a": "1e3", "b": "-0"}) == [("/a", "pattern"), ("/b", "pattern")]
+
+
 def test_a_projection_is_found_out_once_for_each_input_and_example() -> None:
     first, same, other = (published(input=SEED, example=each) for each in ("req-3", "req-3", "req-4"))
     assert project(first) is project(first) is project(same)
