@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import override_settings
+from django.test import Client, override_settings
 from django.urls import include, path
 
 from agentweb.people import urls
@@ -53,3 +53,15 @@ def test_a_site_under_a_path_names_its_page_with_the_path(db: None, site: None, 
     assert error["approve_url"] == f"https://shop.example/shop/agent-access/approvals/{error['approval']}"
     page = browser(ann).get(error["approve_url"].removeprefix("https://shop.example"))
     assert 'href="/shop/agent-access/approvals"' in page.content.decode()
+
+
+def test_a_site_under_a_path_sends_people_to_its_own_pages(db: None, site: None, settings: Any) -> None:
+    settings.ROOT_URLCONF = UnderAPath
+    answer = Client().post("/shop/__aim/sessions", b'{"client_name": "a"}', "application/json")
+    asked = answer.json()
+    assert asked["verification_url"] == "https://shop.example/shop/agent-access/connect"
+    client = browser(User.objects.create_user("ann"))
+    page = client.get(asked["verification_url_complete"].removeprefix("https://shop.example"))
+    assert 'action="/shop/agent-access/connect"' in page.content.decode()
+    form = {"code": asked["user_code"], "decision": "deny"}
+    assert client.post("/shop/agent-access/connect", form)["Location"] == "/shop/agent-access?denied=1"
