@@ -1,4 +1,4 @@
-"""System check W050: where an action waits for a person, a person can get to the page and decide."""
+"""System check W050: where people are needed, for a call or to connect an agent, they can get to the pages."""
 
 from __future__ import annotations
 
@@ -23,11 +23,17 @@ _SAMPLE: Final = "ap_" + "0" * 22
 def check_approval_pages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """W050, one for each thing that is in the way."""
     waiting = [action.name for action in registry.actions() if action.confirm is not None]
-    if not waiting or not getattr(settings, "ROOT_URLCONF", None):
+    if waiting:
+        needed = f"The action {waiting[0]!r} waits for a person, and nobody can approve it"
+    elif registry.pages():
+        needed = "Agents send people to connect them with the site's pages, and nobody can"
+    else:
+        return []
+    if not getattr(settings, "ROOT_URLCONF", None):
         return []
     return [
         Warning(
-            f"The action {waiting[0]!r} waits for a person, and nobody can approve it: {what}.",
+            f"{needed}: {what}.",
             hint=hint,
             id="agentweb.W050",
         )

@@ -1,4 +1,4 @@
-"""W050 speaks when a person could not get to the page, and only where an action waits for one."""
+"""W050 speaks when a person could not get to the page, and only where one is needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.test import override_settings
 from django.urls import include, path, re_path, set_script_prefix
 
-from agentweb import action
+from agentweb import action, page
 from agentweb.catalog.registry import registry
 from agentweb.people.checks import check_approval_pages
 
@@ -61,6 +61,17 @@ def test_silent_under_a_script_prefix() -> None:
         assert said() == []
     finally:
         set_script_prefix("/")
+
+
+def test_people_are_needed_to_connect_agents_with_pages_too(settings: Any) -> None:
+    with registry.only():
+        page("/cart", title="Cart")
+        assert said() == []
+        settings.LOGIN_URL = "/nowhere/"
+        assert said() == [
+            "Agents send people to connect them with the site's pages, and nobody can: nothing answers at "
+            "LOGIN_URL, '/nowhere/'."
+        ]
 
 
 @override_settings(ROOT_URLCONF=NotIncluded, LOGIN_URL="/nowhere/", MIDDLEWARE=[], TEMPLATES=[])
