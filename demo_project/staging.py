@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from agentweb.access import site_keys
+from agentweb.wire.errors import ServerError
 from demo_project.origin import lock_of
 from demo_project.shop import loading, samples
 
@@ -95,8 +96,14 @@ def fill(progress: Callable[[int, int], None] = lambda done, total: None) -> int
 
 
 def create_site_key() -> None:
-    """The key that signs receipts, unless there is one."""
-    site_keys.ensure_active_key()
+    """The key that signs receipts, unless there is one; StagingError when it was sealed under another SECRET_KEY."""
+    try:
+        site_keys.ensure_active_key()
+    except ServerError:
+        raise StagingError(
+            "The key in this database was sealed under another SECRET_KEY, so it cannot sign here. Use the database "
+            "with the key that it was made with, or start with --fresh."
+        ) from None
 
 
 def bring_life() -> None:

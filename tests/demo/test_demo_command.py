@@ -383,3 +383,12 @@ def test_a_database_of_an_earlier_version_is_said_clearly(tmp_path: Path) -> Non
     assert done.returncode == 1
     assert "--fresh" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_database_with_another_secret_is_said_clearly(tmp_path: Path) -> None:
+    database = tmp_path / "shop.sqlite3"
+    for secret, status in (("a" * 50, 0), ("b" * 50, 1)):
+        done = tell("--database", database, cwd=tmp_path, AGENTWEB_DEMO_SECRET_KEY=secret)
+        assert done.returncode == status, done.stdout + done.stderr
+    assert "--fresh" in done.stderr
+    assert "Traceback" not in done.stderr
