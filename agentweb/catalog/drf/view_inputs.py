@@ -112,7 +112,7 @@ def derived(endpoint: Endpoint, kwargs: Mapping[str, Any]) -> ViewInput:
     for name in names:
         parameter = endpoint.parameters.get(name, Parameter())
         known = kwargs.get(name) or _said_of_url(parameter)
-        if known is None and name == lookup_of(endpoint):
+        if known is None and name == lookup_of(endpoint) and _says_little(told.get(("path", name))):
             known = key_schema(endpoint, look.view)
         said = told.get(("path", name), {"schema": {}}) if known is None else {"schema": known}
         found["path", name] = {**said, "required": parameter.is_required}
@@ -157,6 +157,12 @@ def stated(endpoint: Endpoint, schema: Mapping[str, Any] | None, kwargs: Mapping
     if endpoint.method in _WITH_BODY:
         return ViewInput(whole, path=path, has_body=schema is not None, body_is_member=is_member)
     return ViewInput(whole, path=path, query={name: name for name in members if name not in path})
+
+
+def _says_little(parameter: Mapping[str, Any] | None) -> bool:
+    """Whether drf-spectacular found nothing but that a URL is text; with a queryset it looks at the column."""
+    schema = {} if parameter is None else parameter.get("schema", {})
+    return schema.get("type", "string") == "string" and schema.keys() <= {"type"}
 
 
 def _looked_up(endpoint: Endpoint, name: str) -> dict[str, Any]:
