@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -161,6 +162,8 @@ def _read_index(folder: Path) -> dict[str, str]:
     path = folder / INDEX
     if path.is_symlink():
         raise ExportError(f"{path} is a symbolic link; an export follows none.")
+    if path.exists() and not path.is_file():
+        raise ExportError(f"{path} is not the index of an export. Look at it, and remove it.")
     try:
         with path.open("rb") as file:
             text = file.read(_LARGEST_INDEX + 1)
@@ -213,8 +216,11 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def _content_of(path: Path) -> bytes | None:
-    """A file's bytes, None when there is none."""
+    """A file's bytes, None when there is none. Raises ExportError for what is no file, a pipe above all, which could
+    keep its reader waiting for ever."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ExportError(f"{path} is not a file; an export would have to be one.")
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None

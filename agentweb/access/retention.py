@@ -7,19 +7,19 @@ from typing import Final
 
 from agentweb import conf
 from agentweb.access import approvals, pairing, revocation_log
-from agentweb.access.models import Approval, Bucket, Nonce, Session
+from agentweb.access.models import Approval, Bucket, Grant, Mandate, Nonce, Session
 from agentweb.access.rows import delete_in_batches
 
 _HOUR_US: Final = 3_600_000_000
 
 
 def clear_expired(at: datetime) -> dict[str, int]:
-    """Delete what is over: nonces, full buckets, revocations of expired grants, requests for sessions, old approvals
-    and sessions; rows deleted of each kind.
+    """Delete what is over: nonces, full buckets, revocations of expired grants, requests for sessions, old approvals,
+    grants, mandates and sessions; rows deleted of each kind.
 
-    A bucket whose time is past equals one that was never touched. An hour is left, for clocks that differ. Approvals
-    and sessions are part of the log: they go with the audit rows of their time, an approval's exact input as soon as
-    it is over.
+    A bucket whose time is past equals one that was never touched. An hour is left, for clocks that differ. Approvals,
+    grants and sessions are part of the log: they go with the audit rows of their time, an approval's exact input as
+    soon as it is over.
     """
     approvals.close_overdue(at)
     logged_before = at - timedelta(days=conf.get("AUDIT_DAYS"))
@@ -29,5 +29,8 @@ def clear_expired(at: datetime) -> dict[str, int]:
         "revocations": revocation_log.prune(at),
         "sessions": delete_in_batches(Session.objects.filter(expires_at__lt=logged_before)),
         "pairings": pairing.clear(at),
+        # Nothing is booked on an ended grant any more, and receipts hold the texts of what they tell of.
+        "mandates": delete_in_batches(Mandate.objects.filter(expires_at__lt=logged_before)),
+        "grants": delete_in_batches(Grant.objects.filter(expires_at__lt=logged_before)),
         "approvals": delete_in_batches(Approval.objects.filter(expires_at__lt=logged_before)),
     }

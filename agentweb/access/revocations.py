@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import Final, TypeVar
@@ -11,12 +11,13 @@ from typing import Final, TypeVar
 from django.db import connections, transaction
 from django.db.models import Q
 
+from agentweb import conf
 from agentweb.access import revocation_log
 from agentweb.access.database import first_write, patiently
 from agentweb.access.models import Grant, Mandate, PrincipalKey, Revocation, Session, SiteKey
 from agentweb.access.rows import database, insert, insert_if_absent
 from agentweb.signals import grant_revoked
-from agentweb.wire.clock import now_datetime
+from agentweb.wire.clock import from_unix, now_datetime
 from agentweb.wire.errors import InputError
 from agentweb.wire.grant_shape import GRANT_ID
 from agentweb.wire.grants import MAX_CHAIN, GrantDocument
@@ -54,13 +55,16 @@ def in_turn(work: Callable[[], _T]) -> _T:
     return work() if connections[database()].in_atomic_block else patiently(work)
 
 
-def write(ident: str, reason: str) -> bool:
-    """``revoke`` inside a transaction that holds ``revocation_log.lock``, for an ident that was checked."""
+def write(ident: str, reason: str, *, expires_at: datetime | None = None) -> bool:
+    """``revoke`` inside a transaction that holds ``revocation_log.lock``, for an ident that was checked.
+
+    ``expires_at`` is the end of a grant that has no row.
+    """
     is_key = not GRANT_ID.fullmatch(ident)
     at = now_datetime()
-    expires_at = (
-        None if is_key else Grant.objects.filter(pk=ident).values_list("expires_at", flat=True).first()
-    )
+    if not is_key:
+        known = Grant.objects.filter(pk=ident).values_list("expires_at", flat=True).first()
+        expires_at = known or expires_at
     is_new = not Revocation.objects.filter(ident=ident, by="").exists()
     if is_new:
         row = Revocation(ident=ident, reason=reason[:200], at=at, expires_at=expires_at)
@@ -107,8 +111,25 @@ def write_claim(ident: str, key: str, reason: str) -> bool:
     It counts once the grant comes, if ``key`` then turns out to have the right over it, and else never: whoever
     saw somebody's grant on its way cannot revoke it by being first. It is not listed.
     """
-    row = Revocation(ident=ident, by=key, reason=reason[:200], at=now_datetime())
+    at = now_datetime()
+    # No grant that this site takes lives longer; twice, since one may begin later than it is revoked.
+    ends = at + 2 * timedelta(days=conf.get("GRANT_MAX_DAYS"))
+    row = Revocation(ident=ident, by=key, reason=reason[:200], at=at, expires_at=ends)
     return bool(insert_if_absent([row]))
+
+
+def list_claims(claimed: Sequence[GrantDocument]) -> None:
+    """Put grants into the public list that their own people revoked before this site had seen them."""
+
+    def work() -> None:
+        with transaction.atomic(using=database()):
+            with first_write():
+                revocation_log.lock()
+            for grant in claimed:
+                write(grant.id, "", expires_at=from_unix(grant.expires))
+                Revocation.objects.filter(ident=grant.id).exclude(by="").delete()
+
+    in_turn(work)
 
 
 def has_right(key: str, ident: str, chain: Sequence[GrantDocument]) -> bool:

@@ -25,6 +25,7 @@ from agentweb.access import grants, limits, nonces
 from agentweb.access.callers import AGENT, Caller
 from agentweb.access.limits import Allowance
 from agentweb.access.remembered import Remembered
+from agentweb.access.revocations import list_claims
 from agentweb.access.rows import database, refusing_when_the_store_fails
 from agentweb.access.standing import Standing, check_key_not_revoked, look_up, unknown_grant
 from agentweb.wire.clock import now
@@ -222,5 +223,8 @@ def _verified_standing(chain: tuple[GrantDocument, ...], key: str, site: str) ->
         raise broken
     check_audience(chain, site)
     check_time(chain, now())
+    if standing.claimed:
+        # Now it is known whose grant that is, so others may learn of it.
+        list_claims([grant for grant in chain if grant.id in standing.claimed])
     standing.check_not_revoked()
     return standing

@@ -46,6 +46,8 @@ class Standing:
     user_id: Any
     user_is_active: bool
     used_lately: bool
+    claimed: frozenset[str] = frozenset()
+    """Of ``revoked``, the grants that were revoked before this site had seen them: they are in no list yet."""
 
     @property
     def is_persons(self) -> bool:
@@ -80,6 +82,7 @@ def look_up(chain: Sequence[GrantDocument], agent_key: str) -> Standing:
     """The standing of a chain, root first, and of the key (or ``session:…`` handle) that uses it."""
     root, leaf = chain[0], chain[-1]
     revoked: set[str] = set()
+    listed: set[str] = set()
     known: dict[str, tuple[Any, bool | None, bool]] = {}
     issuer_kind: str | None = None
     person: tuple[Any, bool | None] = (None, None)
@@ -91,6 +94,8 @@ def look_up(chain: Sequence[GrantDocument], agent_key: str) -> Standing:
             # In place of a user: by whose word. Of a grant that was unseen then, only that of its own people counts.
             if not user or has_right(user, ident, chain):
                 revoked.add(ident)
+                if not user:
+                    listed.add(ident)
         elif kind == _GRANT:
             known[ident] = (user, active, bool(flag))
             if ident == root.id and issuer_kind != _PRINCIPAL:
@@ -109,6 +114,7 @@ def look_up(chain: Sequence[GrantDocument], agent_key: str) -> Standing:
         user_id=user_id,
         user_is_active=user_id is None or _is_active(user_id, person[1]),
         used_lately=leaf.id in known and known[leaf.id][2],
+        claimed=frozenset(ident for ident in revoked - listed if ident.startswith("gr_")),
     )
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from django.db import IntegrityError, router, transaction
+
 from agentweb.access import rows
 from agentweb.access.database import write_patiently
 from agentweb.invoke.calls import Call
@@ -26,6 +28,8 @@ class Audit:
 
     call: Call
     input_digest: str = ""
+    person_is_gone: bool = False
+    """The person for whom the agent acts was deleted meanwhile."""
     _started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -35,7 +39,15 @@ class Audit:
     def close(self, *, status: int, outcome: str) -> None:
         if self.is_kept:
             # Also for a refusal, outside any transaction: the log is not thinned out by a busy database.
-            write_patiently(partial(rows.insert, [self._entry(status=status, outcome=outcome)]))
+            write = partial(rows.insert, [self._entry(status=status, outcome=outcome)])
+            try:
+                write_patiently(write)
+            except IntegrityError:
+                # In a transaction this shows at its end; here the row stands alone, and tells of nobody's call.
+                if transaction.get_connection(router.db_for_write(AuditEntry)).in_atomic_block:
+                    raise
+                self.person_is_gone = True
+                write_patiently(partial(rows.insert, [self._entry(status=status, outcome=outcome)]))
 
     def settle(self, *, status: int, outcome: str) -> None:
         """Let the row of a call that was ``WAITING`` tell its end."""
@@ -60,7 +72,7 @@ class Audit:
             caller_kind=caller.kind,
             subject=caller.subject,
             grant=caller.grant.id if caller.grant else "",
-            user_id=caller.user_id,
+            user_id=None if self.person_is_gone else caller.user_id,
             input_digest=self.input_digest,
             # Checked only later than some refusals are recorded; what is no key is not kept.
             idempotency_key=key if is_key(key) else "",

@@ -22,6 +22,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
+from django.contrib.auth import get_user_model
 from django.db import DatabaseError, InterfaceError, transaction
 
 from agentweb.access import authorization, limits, site_keys
@@ -33,7 +34,7 @@ from agentweb.invoke.later import Later
 from agentweb.ledger import charges, receipts
 from agentweb.signals import action_invoked, receipt_issued
 from agentweb.wire import canonical, strict_json
-from agentweb.wire.errors import AgentError, Code, ConflictError, ServerError
+from agentweb.wire.errors import AgentError, AuthenticationError, Code, ConflictError, ServerError
 from agentweb.wire.json_types import Json
 from agentweb.wire.money import parse_amount
 from agentweb.wire.safe_numbers import nearest_doubles
@@ -378,6 +379,11 @@ def _failure(call: Call, error: Exception) -> AgentError:
                 exc_info=error,
             )
         return error
+    if not isinstance(error, transactions.Torn) and _is_person_gone(call):
+        logger.warning("%s (%s): its person was deleted meanwhile", call.action.name, call.request_id)
+        return AuthenticationError(
+            Code.GRANT_REVOKED, "The person who gave this grant is no longer at this site. Nothing was done."
+        )
     if isinstance(error, (DatabaseError, InterfaceError)) and is_passing(error):
         logger.warning("%s (%s): %s", call.action.name, call.request_id, error)
         return ServerError(
@@ -396,6 +402,16 @@ def _failure(call: Call, error: Exception) -> AgentError:
         Code.HANDLER_ERROR,
         "The action failed inside the site and nothing was changed. Report the request id to the site.",
     )
+
+
+def _is_person_gone(call: Call) -> bool:
+    """Whether the person of a call that failed was deleted while it ran, which breaks whatever refers to them."""
+    if call.caller.user_id is None:
+        return False
+    try:
+        return not get_user_model()._base_manager.filter(pk=call.caller.user_id).exists()
+    except (DatabaseError, InterfaceError):
+        return False
 
 
 def _undo(entry: audit.Audit, lease: idempotency.Lease | None, failure: AgentError) -> None:

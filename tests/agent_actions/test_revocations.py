@@ -182,6 +182,20 @@ def test_a_person_revokes_a_grant_before_anybody_shows_it(ann: User) -> None:
     assert works(holder([other], key))
 
 
+def test_a_grant_that_its_issuer_revoked_unseen_is_listed_once_it_is_known(ann: User) -> None:
+    person, key = enrolled(ann), SigningKey.generate()
+    grant = person_grant(person, key)
+    eve = enrolled(User.objects.create_user("eve"))
+    assert_done(revoke(TestAgent(key=eve), grant=id_of(grant)))
+    assert_done(revoke(TestAgent(key=person), grant=id_of(grant)))
+    assert not Revocation.objects.exclude(seq=None).exists()
+    for _ in range(2):
+        assert not works(holder([grant], key))
+        listed = Revocation.objects.get()
+        assert (listed.ident, listed.by, listed.seq) == (id_of(grant), "", 1)
+        assert listed.expires_at is not None
+
+
 def test_whoever_handed_a_grant_on_revokes_it_before_anybody_shows_it(ann: User) -> None:
     person, first, second = enrolled(ann), SigningKey.generate(), SigningKey.generate()
     root = [person_grant(person, first, delegate=1)]

@@ -12,11 +12,11 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from agentweb.access import grants, limits, retention, rows
-from agentweb.access.models import Approval, Bucket, Nonce, Pairing, Revocation, Session
+from agentweb.access import grants, limits, retention, revocations, rows
+from agentweb.access.models import Approval, Bucket, Grant, Mandate, Nonce, Pairing, Revocation, Session
 from agentweb.aip.models import BrowserCall, OpenPage
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
-from agentweb.testing import clock
+from agentweb.testing import TestAgent, clock
 from agentweb.wire.clock import from_unix, now_datetime
 from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import AuthenticationError
@@ -133,11 +133,42 @@ def test_each_kind_goes_when_it_is_over_and_not_before(settings: Any) -> None:
         Bucket.objects.create(key="busy", tat=int((NOON - 3_599) * 1e6))
         once = dict.fromkeys(("nonces", "buckets", "revocations", "sessions", "pairings", "approvals"), 1)
         once |= {"idempotency_records": 1, "audit_entries": 1}
-        once |= {"browser_calls": 0, "open_pages": 0}
+        once |= {"browser_calls": 0, "open_pages": 0, "mandates": 0, "grants": 0}
         assert clear() == once
         assert clear() == dict.fromkeys(once, 0)
     assert Revocation.objects.filter(ident="for good").exists()
     assert list(Bucket.objects.values_list("key", flat=True)) == ["busy"]
+
+
+def test_grants_and_mandates_go_with_the_audit_rows_of_their_time(settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "AUDIT_DAYS": 30}
+    with clock(NOON) as time:
+        agent = TestAgent(scopes=["*"], spending="USD:5.00/5.00", expires_in=600)
+        Session.objects.create(
+            id=random_id("ss_"),
+            token_digest=random_id("digest"),
+            grant_id=agent.grant.id,
+            created_at=now_datetime(),
+            expires_at=now_datetime(),
+        )
+        time.forward(30 * 86_400 + 599)
+        counts = clear()
+        assert (counts["grants"], counts["mandates"]) == (0, 0)
+        time.forward(2)
+        counts = clear()
+        assert (counts["grants"], counts["mandates"]) == (1, 1)
+        assert not Grant.objects.exists()
+        assert not Mandate.objects.exists()
+
+
+def test_a_claim_on_an_id_that_never_came_goes_after_the_longest_life_of_a_grant(settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "GRANT_MAX_DAYS": 10}
+    with clock(NOON) as time:
+        revocations.write_claim(random_id("gr_"), "ed25519:x", "")
+        time.forward(20 * 86_400 - 1)
+        assert clear()["revocations"] == 0
+        time.forward(2)
+        assert clear()["revocations"] == 1
 
 
 def test_a_replay_is_refused_for_as_long_as_its_signature_could_pass() -> None:
@@ -214,13 +245,15 @@ def test_people_get_a_line_for_each_kind() -> None:
         "revocations: 0",
         "sessions: 0",
         "pairings: 0",
+        "mandates: 0",
+        "grants: 0",
         "approvals: 0",
         "browser calls: 0",
         "open pages: 0",
         "idempotency records: 0",
         "audit entries: 0",
     ]
-    kinds = ("nonces", "buckets", "revocations", "sessions", "pairings", "approvals")
+    kinds = ("nonces", "buckets", "revocations", "sessions", "pairings", "mandates", "grants", "approvals")
     assert retention.clear_expired(now_datetime()) == dict.fromkeys(kinds, 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,20 @@ def test_the_bar_is_drawn_on_a_terminal_only_and_wiped_out() -> None:
     assert list(progress("abc", 3, to=terminal)) == ["a", "b", "c"]
     assert "[####################..........] 2/3" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_an_empty_name_is_no_folder() -> None:
+    with pytest.raises(CommandError, match="names no folder"):
+        call_command("export_manifests", "--out", "")
+
+
+@pytest.mark.parametrize("name", [MANIFEST, exports.INDEX])
+@pytest.mark.parametrize("option", [(), ("--check",)])
+def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(
+    name: str, option: tuple[str, ...], tmp_path: Path
+) -> None:
+    pipe = tmp_path / name
+    pipe.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(pipe)
+    with pytest.raises(CommandError, match="is not"):
+        export(tmp_path, *option)

@@ -43,3 +43,12 @@ def test_a_key_is_revoked_with_all_its_grants() -> None:
 def test_anything_else_is_an_error_that_says_what_is_expected() -> None:
     with pytest.raises(CommandError, match="gr_ and 22 characters"):
         revoke("receipt-7")
+
+
+def test_a_grant_that_was_never_seen_is_not_listed_by_a_slip() -> None:
+    ident = "gr_" + "0" * 22
+    with pytest.raises(CommandError, match="has not seen a grant"):
+        revoke(ident)
+    assert not Revocation.objects.exists()
+    assert revoke(ident, "--unknown") == f"{ident} is revoked.\n"
+    assert revoke(ident) == f"{ident} was revoked before.\n"

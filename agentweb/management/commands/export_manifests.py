@@ -29,6 +29,8 @@ class Command(MigratedCommand):
         add_script_name(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not options["out"].strip():
+            raise CommandError("--out names no folder; write --out . for this one.")
         folder = Path(options["out"])
         try:
             with mounted(options["script_name"]):

@@ -7,9 +7,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from agentweb.access import grants, sessions
-from agentweb.access.models import Session
+from agentweb.access.models import Grant, Revocation, Session
 from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.wire.errors import InputError
+from agentweb.wire.grant_shape import GRANT_ID
 
 
 class Command(MigratedCommand):
@@ -20,6 +21,11 @@ class Command(MigratedCommand):
         parser.add_argument(
             "--reason", default="", help="For the site's own records, at most 200 characters."
         )
+        parser.add_argument(
+            "--unknown",
+            action="store_true",
+            help="Also a grant that this site has not seen: it is listed as revoked for everybody.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         ident: str = options["ident"]
@@ -29,8 +35,21 @@ class Command(MigratedCommand):
             is_new = sessions.revoke(ident, options["reason"])
             self.stdout.write(f"{ident} is ended." if is_new else f"{ident} was ended before.")
             return
+        if ident.startswith("gr_") and GRANT_ID.fullmatch(ident) and not options["unknown"]:
+            self._check_seen(ident)
         try:
             is_new = grants.revoke(ident, options["reason"])
         except InputError as error:
             raise CommandError(error.message) from None
         self.stdout.write(f"{ident} is revoked." if is_new else f"{ident} was revoked before.")
+
+    def _check_seen(self, ident: str) -> None:
+        """A slip in the id would be a public entry about nobody's grant, and the grant that was meant would go on."""
+        is_known = (
+            Grant.objects.filter(pk=ident).exists() or Revocation.objects.filter(ident=ident, by="").exists()
+        )
+        if not is_known:
+            raise CommandError(
+                f"This site has not seen a grant {ident}; nothing was revoked. Look at the id, or add --unknown to "
+                "revoke it all the same."
+            )
