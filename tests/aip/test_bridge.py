@@ -216,6 +216,17 @@ def test_what_is_no_json_is_refused(hers: Client, body: bytes) -> None:
     assert answer["Content-Type"].startswith("application/json")
 
 
+@pytest.mark.parametrize("tab", ["", "op_1", "\0", "op_" + "0" * 21 + "\n", "é" * 500])
+def test_no_text_in_place_of_a_tab_breaks_the_stream(hers: Client, tab: str) -> None:
+    assert code_of(hers.get(URL, {"tab": tab})) == (404, "not_found")
+
+
+def test_another_method_is_refused_in_json(hers: Client) -> None:
+    answer = hers.put(URL)
+    assert code_of(answer) == (405, "method_not_allowed")
+    assert answer["Allow"] == "GET, POST"
+
+
 def test_secrets_are_not_kept_and_a_large_state_is_refused(hers: Client, ada: User, settings: Any) -> None:
     settings.AGENTWEB = {**settings.AGENTWEB, "PAGE_STATE_BYTES": 1_024}
     tab = open_page(hers, state={"user": {"password": "hunter2", "apiKey": "k", "name": "ada"}})

@@ -262,6 +262,7 @@ def test_everything_else_passes_through_untouched() -> None:
     assert seen == ["lifespan", "websocket", "http"]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_without_the_wrapper_django_streams_itself(reader: Reader, source: Said) -> None:
     async def scenario() -> None:
         request = AsyncRequestFactory().get("/")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,6 +13,8 @@ from agentweb.wire.strict_json import Json, dumps
 MAX_OFFERS: Final = 100
 MAX_ANSWERS: Final = 50
 MAX_MESSAGE: Final = 500
+
+TAB: Final = re.compile(r"op_[A-Za-z0-9_-]{22}")
 
 _ANSWER: Final[dict[str, Any]] = {
     "type": "object",
@@ -36,7 +39,7 @@ _BODY: Final = compile_schema(
     {
         "type": "object",
         "properties": {
-            "tab": {"type": "string", "pattern": "^op_[A-Za-z0-9_-]{22}$"},
+            "tab": {"type": "string", "pattern": f"^{TAB.pattern}$"},
             "page": {"type": "string", "pattern": "^/", "maxLength": 500},
             "state": {"type": "object"},
             "offers": {

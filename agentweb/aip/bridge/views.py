@@ -23,7 +23,7 @@ from agentweb.catalog.page_paths import canonical
 from agentweb.catalog.pages import Page, page_at
 from agentweb.http import bodies, streams
 from agentweb.http.errors import as_agent_error, error_response, last_resort
-from agentweb.http.views import json_response
+from agentweb.http.views import json_response, method_not_allowed
 from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import AuthorizationError, Code, RequestError
 from agentweb.wire.json_writing import dumps
@@ -71,8 +71,13 @@ class BridgeView(View):
     def get(self, request: HttpRequest) -> HttpResponseBase:
         owner = owner_of(request)
         tab = request.GET.get("tab", "")
+        if not messages.TAB.fullmatch(tab):
+            raise open_pages.gone()
         open_pages.page_of(owner, tab)
         return streams.respond(request, reader, topic=tab, holder=f"user:{owner.user_id}")
+
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        raise method_not_allowed([name.upper() for name in self.http_method_names])
 
     def post(self, request: HttpRequest) -> HttpResponse:
         _check_csrf(request)
