@@ -147,7 +147,9 @@ async def never(user: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    "given", ["staff", lambda: True, never, lambda user: True, lambda user, pk, other: True], ids=str
+    "given",
+    ["staff", lambda: True, never, lambda user: True, lambda user, pk, other: True],
+    ids=["no function", "takes nobody", "async", "misses a parameter", "asks for more"],
 )
 def test_a_permission_that_cannot_be_asked_is_refused(given: Any) -> None:
     found = refused("/orders/<int:pk>", permission=given)
