@@ -16,7 +16,7 @@ from agentweb import conf, rooms
 from agentweb.access.checks import check_durability, check_site_key, check_transaction_mode
 from agentweb.catalog.checks import check_declarations
 from agentweb.catalog.drf.view_checks import check_views
-from agentweb.people.checks import check_approval_pages
+from agentweb.people.checks import check_approval_pages, check_login
 
 TAG: Final = "agentweb"
 DISTRIBUTION: Final = "agentweb-django"
@@ -109,5 +109,6 @@ for check in (check_settings, check_distribution, check_declarations, check_tran
 checks.register(check_rooms, TAG, checks.Tags.urls)
 checks.register(check_views, TAG, checks.Tags.urls)
 checks.register(check_approval_pages, TAG, checks.Tags.urls)
+checks.register(check_login, TAG, checks.Tags.urls)
 for check in (check_durability, check_site_key):
     checks.register(check, TAG, checks.Tags.database)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.cache import DEFAULT_CACHE_ALIAS
 
+from agentweb.catalog.registry import registry
 from agentweb.http.probes import Examined, Level, Probe, Problem
 
 _LOCAL_CACHES: Final = ("LocMemCache", "DummyCache")
@@ -21,18 +22,28 @@ _PATIENCE_SECONDS: Final = 1.0
 
 def throttles_in_a_process(site: Examined) -> Iterable[Problem] | None:
     rest: Mapping[str, Any] = getattr(settings, "REST_FRAMEWORK", {}) or {}
-    if not rest.get("DEFAULT_THROTTLE_CLASSES"):
+    own = sorted(action.name for action in registry.actions() if _has_throttles(action.handler))
+    if not rest.get("DEFAULT_THROTTLE_CLASSES") and not own:
         return None
     backend = str(settings.CACHES.get(DEFAULT_CACHE_ALIAS, {}).get("BACKEND", ""))
     if not backend.endswith(_LOCAL_CACHES):
         return []
+    who = "REST_FRAMEWORK has" if rest.get("DEFAULT_THROTTLE_CLASSES") else f"The view of {own[0]!r} has"
     return [
         Problem(
-            f"REST_FRAMEWORK has throttles, and the cache that they count in is {backend.rpartition('.')[2]}: each "
+            f"{who} throttles, and the cache that they count in is {backend.rpartition('.')[2]}: each "
             "process counts for itself.",
             "Use a cache that all processes share, such as Redis. The limits of agentweb are rows and need none.",
         )
     ]
+
+
+def _has_throttles(handler: Any) -> bool:
+    """Whether the handler is a published view with throttles of its own or the site's."""
+    endpoint = getattr(handler, "endpoint", None)
+    classes = getattr(getattr(endpoint, "cls", None), "throttle_classes", ())
+    given = getattr(endpoint, "initkwargs", {}).get("throttle_classes", classes)
+    return bool(given)
 
 
 def broker_without_timeouts(site: Examined) -> Iterable[Problem] | None:

@@ -1,4 +1,10 @@
-"""System check W050: where people are needed, for a call or to connect an agent, they can get to the pages."""
+"""System checks of the pages for people.
+
+========== ==============================================================================================
+W050       people are needed, for a call or to connect an agent, and something is in the way of the pages
+W059       LOGIN_URL is the admin's login, which lets staff in and nobody else
+========== ==============================================================================================
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,7 @@ from django.core.checks import CheckMessage, Warning
 from django.shortcuts import resolve_url
 from django.template import TemplateDoesNotExist
 from django.template.loader import get_template
-from django.urls import NoReverseMatch, Resolver404, get_script_prefix, resolve, reverse
+from django.urls import NoReverseMatch, Resolver404, ResolverMatch, get_script_prefix, resolve, reverse
 from django.utils.module_loading import import_string
 
 from agentweb.catalog.registry import registry
@@ -41,6 +47,25 @@ def check_approval_pages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     ]
 
 
+def check_login(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W059. A person who is no staff cannot connect an agent, approve a call or look at their receipts then."""
+    if not getattr(settings, "ROOT_URLCONF", None):
+        return []
+    login = _path_of(lambda: resolve_url(settings.LOGIN_URL))
+    match = _match_at(login) if login is not None else None
+    if match is None or match.url_name != "login" or "admin" not in match.app_names:
+        return []
+    return [
+        Warning(
+            "LOGIN_URL is the login of the admin, which lets only staff in: nobody else can get to the pages where "
+            "people connect agents, decide about calls and see receipts.",
+            hint='Add path("accounts/", include("django.contrib.auth.urls")) with a template registration/login.html, '
+            "and set LOGIN_URL = 'login'. Silence this where everybody is staff.",
+            id="agentweb.W059",
+        )
+    ]
+
+
 def _obstacles() -> Iterator[tuple[str, str]]:
     """(what is in the way, what to do)."""
     if not any(map(logs_in, settings.MIDDLEWARE)):
@@ -59,7 +84,7 @@ def _obstacles() -> Iterator[tuple[str, str]]:
     if login is None or (login.startswith("/") and not login.startswith("//") and _view_at(login) is None):
         yield (
             f"nothing answers at LOGIN_URL, {settings.LOGIN_URL!r}",
-            "Let LOGIN_URL name the page where people log in, such as 'admin:login'.",
+            "Let LOGIN_URL name the page where people log in, such as 'login' with django.contrib.auth.urls.",
         )
     try:
         get_template("agentweb/people/approval.html")
@@ -88,9 +113,14 @@ def _path_of(find: Callable[[], str]) -> str | None:
 
 def _view_at(path: str) -> Any:
     """The view that answers at a path of this host, None when there is none."""
+    match = _match_at(path)
+    return None if match is None else match.func
+
+
+def _match_at(path: str) -> ResolverMatch | None:
     prefix = get_script_prefix()
     bare = path.partition("?")[0]
     try:
-        return resolve("/" + bare.removeprefix(prefix) if bare.startswith(prefix) else bare).func
+        return resolve("/" + bare.removeprefix(prefix) if bare.startswith(prefix) else bare)
     except Resolver404:
         return None

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
-from django.test import override_settings
+from django.test import Client, override_settings
+from django.urls import include, path
 
 from agentweb import conf
 from agentweb.access import approvals
-from agentweb.people.checks import check_approval_pages
+from agentweb.people.checks import check_approval_pages, check_login
 from agentweb.signals import approval_asked
 from agentweb.testing import TestAgent
 from tests.docs.pages import DOCS, blocks
@@ -79,7 +80,7 @@ def test_the_login_url_of_the_page_lets_people_in() -> None:
     with running(PAGE) as page:
         approval_asked.disconnect(page.tell_the_person)
         assert [each.id for each in check_approval_pages(None)] == ["agentweb.W050"]
-        with override_settings(LOGIN_URL=page.LOGIN_URL):
+        with override_settings(LOGIN_URL=page.LOGIN_URL, ROOT_URLCONF=_WithLogin):
             assert check_approval_pages(None) == []
 
 
@@ -89,3 +90,38 @@ def test_the_names_of_the_page_are_those_of_the_code() -> None:
     assert {"APPROVAL_MINUTES", "OPEN_APPROVALS", "PEOPLE_PREFIX", "AUDIT_DAYS"} <= set(conf.SETTINGS)
     assert approvals.DENIED_FOR.total_seconds() == 3_600
     assert f"/{conf.get('PEOPLE_PREFIX')}/approvals" in text
+
+
+class _WithLogin:
+    urlpatterns = (
+        path("accounts/", include("django.contrib.auth.urls")),
+        path("", include("agentweb.urls")),
+    )
+
+
+@pytest.mark.django_db
+def test_the_login_that_it_shows_leads_people_who_are_no_staff_to_the_page(client: Client) -> None:
+    [shown] = blocks(PAGE, "html")
+    loaders = [
+        ("django.template.loaders.locmem.Loader", {"registration/login.html": shown.text}),
+        "django.template.loaders.app_directories.Loader",
+    ]
+    templates = [
+        {
+            "BACKEND": "django.template.backends.django.DjangoTemplates",
+            "OPTIONS": {
+                "loaders": loaders,
+                "context_processors": ["django.template.context_processors.request"],
+            },
+        }
+    ]
+    User.objects.create_user("ann", password="sesame")
+    with override_settings(TEMPLATES=templates, ROOT_URLCONF=_WithLogin, LOGIN_URL="login"):
+        assert check_login(None) == []
+        sent = client.get("/agent-access/approvals")
+        form = client.get(sent["Location"])
+        found = re.search(r'name="next" value="([^"]+)"', form.content.decode())
+        assert found is not None
+        data = {"username": "ann", "password": "sesame", "next": found[1]}
+        assert client.post(sent["Location"], data)["Location"] == "/agent-access/approvals"
+        assert client.get("/agent-access/approvals").status_code == 200

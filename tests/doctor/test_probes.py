@@ -18,7 +18,8 @@ from agentweb.access.models import Bucket, Nonce, SiteKey
 from agentweb.agent_actions import manifest, published
 from agentweb.aip import manifest as aip_manifest
 from agentweb.aip import published as aip_published
-from agentweb.doctor import database_probes, keys_probes, probes
+from agentweb.catalog.registry import registry
+from agentweb.doctor import database_probes, keys_probes, probes, queue_probes
 from agentweb.doctor.examination import Finding
 from agentweb.http import doors
 from agentweb.http.doors import Door
@@ -234,6 +235,26 @@ def throttles_in_every_process(bench: Bench) -> None:
         "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.AnonRateThrottle"]
     }
     bench.settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
+
+def test_throttles_of_one_published_view_are_seen_too(settings: Any) -> None:
+    from rest_framework.throttling import UserRateThrottle
+    from rest_framework.views import APIView
+
+    class Throttled(APIView):
+        """Throttled."""
+
+        throttle_classes = (UserRateThrottle,)
+
+        def get(self, request: Any) -> None: ...
+
+    settings.REST_FRAMEWORK = {}
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    with registry.only():
+        assert queue_probes.throttles_in_a_process(None) is None  # type: ignore[arg-type]
+        action.from_view(Throttled, name="throttled", input=None)
+        [problem] = queue_probes.throttles_in_a_process(None) or []  # type: ignore[arg-type]
+    assert "'throttled' has throttles" in problem.text
 
 
 @plant("D041", also="no socket_connect_timeout and no socket_timeout")

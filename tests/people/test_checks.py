@@ -12,7 +12,7 @@ from django.urls import include, path, re_path, set_script_prefix
 
 from agentweb import action, page
 from agentweb.catalog.registry import registry
-from agentweb.people.checks import check_approval_pages
+from agentweb.people.checks import check_approval_pages, check_login
 
 
 class Included:
@@ -97,3 +97,19 @@ def test_silent_without_an_action_that_waits() -> None:
 def test_says_what_is_in_the_way(change: dict[str, Any], what: str) -> None:
     with override_settings(**change):
         assert said() == [what]
+
+
+@pytest.mark.parametrize(
+    ("login", "ids"),
+    [
+        ("admin:login", ["agentweb.W059"]),
+        ("/admin/login/?a=b", ["agentweb.W059"]),
+        ("/in/", []),
+        ("/nowhere/", []),
+        ("nowhere", []),
+        ("https://sso.example/admin/login/", []),
+    ],
+)
+def test_a_login_for_staff_only_is_spoken_of(settings: Any, login: str, ids: list[str]) -> None:
+    settings.LOGIN_URL = login
+    assert [each.id for each in check_login(None)] == ids

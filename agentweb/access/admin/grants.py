@@ -178,7 +178,7 @@ class GrantAdmin(PersonColumns, RevokingAdmin):
 
     @admin.display(description=_("Note"), ordering="note", empty_value="–")
     def note_text(self, row: Grant) -> Any:
-        return showing.said(row.note) if row.note else None
+        return showing.said(row.note) if row.note else showing.NOTHING
 
     @admin.display(description=_("Scopes"))
     def scopes_short(self, row: Grant) -> Any:

@@ -257,7 +257,7 @@ class PrincipalKeyAdmin(PersonColumns, RevokingAdmin):
 
     @admin.display(description=_("Label"), ordering="label", empty_value="–")
     def label_text(self, row: PrincipalKey) -> Any:
-        return showing.said(row.label) if row.label else None
+        return showing.said(row.label) if row.label else showing.NOTHING
 
     @admin.display(description=_("State"))
     def state(self, row: PrincipalKey) -> SafeString:

@@ -99,7 +99,7 @@ class RevocationAdmin(LogAdmin):
 
     @admin.display(description=_("Reason"), empty_value="–")
     def reason_text(self, row: Revocation) -> Any:
-        return showing.said(row.reason) if row.reason else None
+        return showing.said(row.reason) if row.reason else showing.NOTHING
 
     @admin.display(description=_("Asked for by"))
     def asked_by(self, row: Revocation) -> SafeString:

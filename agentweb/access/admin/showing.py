@@ -24,6 +24,8 @@ from agentweb.wire.visible import visible
 
 _KIND: Final = re.compile(r"[a-z0-9]+[:_]")
 _SHORT: Final = 8
+NOTHING: Final = SafeString("–")
+"""Where a text is empty: a page of a row would write None for None, whatever a list writes."""
 
 
 def said(text: object) -> SafeString:
