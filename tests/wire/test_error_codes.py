@@ -28,6 +28,8 @@ FROM_ELSEWHERE = {
     # The site's own word for its refusal, or its status in words.
     ("catalog/drf/refusals.py", "code"),
     ("catalog/drf/view_answers.py", "code"),
+    # The page's own word for its refusal.
+    ("aip/bridge/calls.py", "code"),
 }
 
 
