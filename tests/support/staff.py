@@ -6,6 +6,7 @@ import html
 import re
 from typing import Any
 
+from django.contrib.admin.utils import quote
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
@@ -37,7 +38,8 @@ def browser(user: User, **options: Any) -> Client:
 
 def page(model: str, what: str = "changelist", *args: Any, site: str = "admin") -> str:
     """The address of a page: ``page("grant", "change", "gr_…")``."""
-    return reverse(f"{site}:agentweb_{model}_{what}", args=args, current_app=site)
+    quoted = [quote(str(each)) for each in args]
+    return reverse(f"{site}:agentweb_{model}_{what}", args=quoted, current_app=site)
 
 
 def text_of(response: Any) -> str:
