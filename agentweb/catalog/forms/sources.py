@@ -41,7 +41,10 @@ def form_source(form: Any) -> Source:
     properties: dict[str, Any] = {}
     for name, field in fields.items():
         try:
-            properties[name] = field_schema(name, field, _model_validators(form, name))
+            found = field_schema(name, field, _model_validators(form, name))
+            if isinstance(field, forms.JSONField) and not field.required and not _takes_null(form, name):
+                found = {"not": {"type": "null"}, **found}
+            properties[name] = found
         except SourceError as error:
             raise SourceError(f"{form.__qualname__}.{name}: {error}") from None
     required = [name for name, field in fields.items() if field.required]
@@ -108,6 +111,17 @@ def _fields(form: type[BaseForm]) -> dict[str, forms.Field]:
         for name, field in _base_fields(form).items()
         if not field.disabled and not (is_file(field) and not field.required)
     }
+
+
+def _takes_null(form: type[BaseForm], name: str) -> bool:
+    """Whether the column of a model form's field may be empty. A JSONField that may be left blank gives None for null
+    whatever its column says, which then fails where the row is written."""
+    if not issubclass(form, BaseModelForm):
+        return True
+    try:
+        return bool(getattr(form._meta.model._meta.get_field(name), "null", True))
+    except FieldDoesNotExist:
+        return True
 
 
 def _model_validators(form: type[BaseForm], name: str) -> list[Any]:

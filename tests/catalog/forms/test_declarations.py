@@ -8,6 +8,8 @@ import pytest
 from django import forms
 from django.contrib.auth.models import Group
 from django.core.validators import MaxValueValidator, RegexValidator
+from django.db import models
+from django.forms import modelform_factory
 from django.utils.translation import gettext_lazy
 
 from agentweb import action
@@ -217,3 +219,18 @@ def test_a_form_that_nothing_submits_is_a_fault(form: Any, said: str) -> None:
 def test_a_misspelt_word_is_told_at_once_like_any_argument() -> None:
     with registry.only(), pytest.raises(TypeError, match="scoop"):
         action.from_form(Account, name="submit", scoop="a:b")
+
+
+def test_null_is_ruled_out_where_the_column_of_a_json_field_is_never_empty() -> None:
+    class Plan(models.Model):
+        notes = models.JSONField(blank=True, default=dict)
+        extra = models.JSONField(blank=True, null=True)
+
+        class Meta:
+            app_label = "site"
+            managed = False
+
+    form = modelform_factory(Plan, fields=["notes", "extra"])
+    properties = form_source(form).schema["properties"]
+    assert properties["notes"] == {"not": {"type": "null"}}
+    assert "not" not in properties["extra"]
