@@ -38,14 +38,25 @@ def scopes_in_use() -> ScopesInUse:
     return found
 
 
+def currencies_in_use() -> list[str]:
+    """The currencies that the site's actions cost anything in."""
+    return sorted({action.cost.currency for action in registry.actions() if action.cost is not None})
+
+
 class _GrantAdmin(GrantAdmin):
     def scopes_in_use(self) -> ScopesInUse:
         return scopes_in_use()
+
+    def currencies_in_use(self) -> list[str]:
+        return currencies_in_use()
 
 
 class _SessionAdmin(SessionAdmin):
     def scopes_in_use(self) -> ScopesInUse:
         return scopes_in_use()
+
+    def currencies_in_use(self) -> list[str]:
+        return currencies_in_use()
 
 
 class _AuditEntryAdmin(AuditEntryAdmin):

@@ -117,6 +117,10 @@ class GrantAdmin(PersonColumns, RevokingAdmin):
     )
     revocation: ClassVar = decisions[0]
 
+    def currencies_in_use(self) -> Sequence[str]:
+        """Those that the costs of the site's actions are in."""
+        return ()
+
     def scopes_in_use(self) -> ScopesInUse:
         """What the site's actions ask for."""
         return {}
@@ -150,6 +154,7 @@ class GrantAdmin(PersonColumns, RevokingAdmin):
             request=request,
             site=self.admin_site,
             scopes_in_use=self.scopes_in_use(),
+            currencies=self.currencies_in_use(),
         )
         if request.method == "POST" and form.is_valid():
             chain = issue_once(request, form, partial(self._issue, request, form))

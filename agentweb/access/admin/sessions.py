@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -64,6 +65,10 @@ class SessionAdmin(PersonColumns, RevokingAdmin):
     )
     revocation: ClassVar = decisions[0]
 
+    def currencies_in_use(self) -> Sequence[str]:
+        """Those that the costs of the site's actions are in."""
+        return ()
+
     def scopes_in_use(self) -> ScopesInUse:
         """What the site's actions ask for."""
         return {}
@@ -90,6 +95,7 @@ class SessionAdmin(PersonColumns, RevokingAdmin):
             request=request,
             site=self.admin_site,
             scopes_in_use=self.scopes_in_use(),
+            currencies=self.currencies_in_use(),
             person_required=True,
         )
         if request.method == "POST" and form.is_valid():

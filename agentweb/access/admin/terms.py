@@ -91,6 +91,7 @@ class TermsForm(forms.Form):
         request: HttpRequest,
         site: AdminSite,
         scopes_in_use: ScopesInUse,
+        currencies: Sequence[str] = (),
         person_required: bool = False,
         **options: Any,
     ) -> None:
@@ -107,7 +108,7 @@ class TermsForm(forms.Form):
             "scopes", [(scope, _words(scope, uses)) for scope, uses in sorted(scopes_in_use.items()) if scope]
         )
         self.set_choices(
-            "currency", [("", gettext("may not spend")), *((code, code) for code in sorted(CURRENCIES))]
+            "currency", [("", gettext("may not spend")), *((code, code) for code in _sorted(currencies))]
         )
         presets = [(_HOUR, _("1 hour")), (_DAY, _("1 day")), (30 * _DAY, _("30 days"))]
         self.set_choices(
@@ -282,6 +283,12 @@ class SessionForm(TermsForm):
         (_("What it may spend"), {"fields": ("currency", "total", "per_tx")}),
         (_("How long"), {"fields": ("life", "days")}),
     )
+
+
+def _sorted(in_use: Sequence[str]) -> list[str]:
+    """All currencies, those in which something costs anything here first. None is chosen beforehand: a grant that may
+    spend is one that somebody meant to."""
+    return sorted(CURRENCIES, key=lambda code: (code not in in_use, code))
 
 
 def layout_of(form: TermsForm) -> Any:

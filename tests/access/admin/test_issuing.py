@@ -11,8 +11,10 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session as BrowserSession
 from django.test import Client
 
+from agentweb import action
 from agentweb.access import revocations, site_keys
 from agentweb.access.models import Grant, Mandate, Nonce, Session, SiteKey
+from agentweb.catalog.registry import registry
 from agentweb.testing import TestAgent, clock
 from agentweb.wire.grants import decode_header, verify_chain
 from agentweb.wire.signing import SigningKey
@@ -304,3 +306,18 @@ def test_what_is_wrong_with_a_session_is_said_at_its_fields(client: Client) -> N
     )
     assert set(errors) == {"user", "client_name", "patterns", "note"}
     assert not Session.objects.exists()
+
+
+def test_the_currencies_that_something_costs_here_stand_first(client: Client) -> None:
+    with registry.only():
+        action(
+            "buy",
+            effect="spend",
+            scope="a:b",
+            description="Buy.",
+            input=None,
+            cost={"amount": "1.00", "currency": "SEK"},
+        )(lambda inp, ctx: None)
+        for form in ("grant", "session"):
+            field = client.get(page(form, "add")).context["form"].fields["currency"]
+            assert [code for code, _label in field.choices][:3] == ["", "SEK", "AED"]
