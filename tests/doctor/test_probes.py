@@ -490,6 +490,7 @@ def another_404(bench: Bench) -> None:
 def cart(bench: Bench) -> None:
     """A page that holds, where the site has a view."""
     bench.settings.ROOT_URLCONF = tampering.WithACart
+    bench.settings.LOGIN_URL = "https://id.example/"
     page("/cart", title="Cart", actions=["put"])
 
 
