@@ -10,8 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agentweb.access import site_keys
-from agentweb.testing import clock
 from agentweb.access.models import SiteKey
+from agentweb.testing import clock
 
 pytestmark = pytest.mark.django_db
 
