@@ -26,6 +26,7 @@ from agentweb.testing import TestAgent
 from agentweb.wire import toon
 from tests.aip.sites import declare_shop
 from tests.site.models import Note
+from tests.support.examples import examples
 from tests.support.web import send
 
 pytestmark = [
@@ -132,7 +133,7 @@ STATES = st.dictionaries(
 @pytest.mark.requirement("AIP-3.4")
 @given(value=STATES)
 @hypothesis_settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_nothing_named_like_a_password_is_in_a_manifest_at_any_depth(value: Any) -> None:
     with registry.only():

@@ -134,10 +134,7 @@ def test_a_chain_leads_up_and_down(client: Client) -> None:
     documents = [parse_grant(document) for document in longer]
     grants.remember(documents, None)
     root, leaf = documents
-    assert (
-        page("grant", "change", leaf.id)
-        in client.get(page("grant", "change", root.id)).content.decode()
-    )
+    assert page("grant", "change", leaf.id) in client.get(page("grant", "change", root.id)).content.decode()
     assert "Handed on from:" in text_of(client.get(page("grant", "change", leaf.id)))
 
 

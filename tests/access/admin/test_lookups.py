@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from agentweb.access.models import Session, SiteKey
 from agentweb.admin import PAGES
 from agentweb.testing import TestAgent
+from tests.support.examples import examples
 from tests.support.staff import browser, page, staff, text_of
 
 pytestmark = pytest.mark.django_db
@@ -116,7 +117,7 @@ def test_a_list_names_nobody_who_has_no_row_in_it() -> None:
     assert ben.username not in text_of(client.get(page("grant"), {"person": ben.pk}))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     model=st.sampled_from(MODELS),
     query=st.dictionaries(

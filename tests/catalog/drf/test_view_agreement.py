@@ -17,6 +17,7 @@ from agentweb import action
 from agentweb.catalog.registry import registry
 from agentweb.testing import TestAgent
 from tests.catalog.drf import library
+from tests.support.examples import examples
 
 TEXTS = st.one_of(
     st.sampled_from(
@@ -50,7 +51,7 @@ BODIES = st.fixed_dictionaries(
     },
 )
 MANY = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
