@@ -273,7 +273,7 @@ def test_without_the_wrapper_django_streams_itself(reader: Reader, source: Said)
         source.waiting = [("tea", b"data: hot\n\n")]
         assert await anext(chunks) == b"data: hot\n\n"
         await chunks.aclose()  # type: ignore[attr-defined]
-        response.close()
+        await sync_to_async(response.close)()  # as Django's ASGI handler does
 
     asyncio.run(scenario())
     assert streams.open_count() == 0
