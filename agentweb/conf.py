@@ -117,6 +117,42 @@ def _proxies(value: Any) -> str | None:
     )
 
 
+def _rooms(value: Any) -> str | None:
+    if value is None:
+        return None
+    wrong = sorted({str(name) for name in _iterable(value)} - set(ROOMS))
+    if not isinstance(value, (list, tuple)) or wrong:
+        return f"must be a list of these: {', '.join(ROOMS)}"
+    return None
+
+
+def _authorities(value: Any) -> str | None:
+    if not isinstance(value, (list, tuple)):
+        return "must be a list of hosts, for example ['chat.example', 'chat.example:8443']"
+    for host in value:
+        try:
+            right = isinstance(host, str) and authority_of(f"https://{host}") == host
+        except ValueError:
+            right = False
+        if not right:
+            return (
+                f"has what is no host as agents write it: {host!r}; write 'chat.example' or 'chat.example:8443', "
+                "in lower case, without a scheme and without its usual port"
+            )
+    return None
+
+
+def _url_or_empty(*schemes: str) -> _Check:
+    def check(value: Any) -> str | None:
+        if value == "" or (
+            isinstance(value, str) and value.partition("://")[0] in schemes and "://" in value
+        ):
+            return None
+        return f"must be empty or a URL that begins with {' or '.join(f'{each}://' for each in schemes)}"
+
+    return check
+
+
 def _switch(value: Any) -> str | None:
     return None if isinstance(value, bool) else "must be True or False"
 
@@ -127,6 +163,9 @@ def _prefix(value: Any) -> str | None:
     return None
 
 
+ROOMS: Final = ("aip", "agent_actions")
+"""The protocols that there are, in the order in which they are asked for a URL."""
+
 SETTINGS: Final[dict[str, Setting]] = {
     "ORIGIN": Setting(
         "site",
@@ -134,6 +173,13 @@ SETTINGS: Final[dict[str, Setting]] = {
         "Scheme and host that agents see, 'https://shop.example'. It fixes the manifest's site, the audience of "
         "grants and every absolute URL. Unset, the request's host is used, under DEBUG only.",
         _origin,
+    ),
+    "ROOMS": Setting(
+        "site",
+        None,
+        "The protocols that the site speaks, some of 'aip', 'agent_actions', 'aim'; those that are left out answer "
+        "nothing. Unset, all. Read when the site starts.",
+        _rooms,
     ),
     "ACTION_PREFIX": Setting(
         "site",
@@ -267,6 +313,62 @@ SETTINGS: Final[dict[str, Setting]] = {
         15,
         "How long a browser action waits for the page in the person's browser to answer.",
         _whole(1, 120),
+    ),
+    "AUTHORITIES": Setting(
+        "messenger",
+        (),
+        "Other hosts, beside ORIGIN's, for which agents may sign their requests: former names of the site. Addresses "
+        "are at ORIGIN's.",
+        _authorities,
+    ),
+    "RESERVED_NAMES": Setting(
+        "messenger", (), "Names that no agent may choose, beside the built-in ones.", _names
+    ),
+    "CONFUSABLE_NAMES": Setting(
+        "messenger",
+        False,
+        "Whether names are refused that look like another agent's, 'a1ice' like 'alice'. Also 'modern' then looks like "
+        "'modem'.",
+        _switch,
+    ),
+    "CHALLENGE_DIFFICULTY": Setting(
+        "messenger",
+        18,
+        "Leading zero bits that a newcomer's proof of work has; each one more doubles the work.",
+        _whole(0, 24),
+    ),
+    "CHALLENGES_PER_HOUR": Setting(
+        "messenger", 30, "Challenges that one address may ask for in an hour.", _whole(1, 1_000_000)
+    ),
+    "REGISTRATIONS_PER_HOUR": Setting(
+        "messenger", 10, "Agents that may register from one address in an hour.", _whole(1, 1_000_000)
+    ),
+    "MESSAGE_RATE": Setting(
+        "messenger", (1, 30), "Messages of one agent that are accepted: (a second, burst).", _rate
+    ),
+    "MESSAGES_PER_DAY": Setting(
+        "messenger", 5_000, "Messages of one agent that are accepted in a day.", _whole(1, 100_000_000)
+    ),
+    "NEW_CONTACTS_PER_DAY": Setting(
+        "messenger", 20, "Strangers to whom one agent may write first in a day.", _whole(1, 1_000_000)
+    ),
+    "UNACCEPTED_PER_PAIR": Setting(
+        "messenger",
+        3,
+        "Messages that an agent may send to one that has not accepted it.",
+        _whole(1, 1_000),
+    ),
+    "EVENTS_DAYS": Setting("messenger", 30, "How long events can be read again.", _whole(1, 3_650)),
+    "MESSAGES_DAYS": Setting("messenger", 90, "How long messages are kept.", _whole(1, 3_650)),
+    "REQUESTS_DAYS": Setting(
+        "messenger", 14, "How long messages of strangers are kept that were not accepted.", _whole(1, 3_650)
+    ),
+    "WAKE_UPS": Setting(
+        "messenger",
+        "",
+        "A Redis URL, 'redis://127.0.0.1:6379/0', through which processes tell each other of new events. Empty, each "
+        "looks into the database. What gets lost on the way costs time only.",
+        _url_or_empty("redis", "rediss", "unix"),
     ),
     "AUDIT_DAYS": Setting("invocation", 90, "How long audit rows are kept.", _whole(1, 3_650)),
     "SENSITIVE_NAMES": Setting(

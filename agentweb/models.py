@@ -15,18 +15,37 @@ from agentweb.access.models import (
     Session,
     SiteKey,
 )
+from agentweb.aim.models import (
+    Account,
+    Agent,
+    AgentKey,
+    Contact,
+    Event,
+    LogConsumer,
+    LogHead,
+    Message,
+    UsedChallenge,
+)
 from agentweb.aip.models import BrowserCall, OpenPage
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.models import Receipt, ReceiptHead, ReceiptParty
 
 __all__ = [
+    "Account",
+    "Agent",
+    "AgentKey",
     "Approval",
     "AuditEntry",
     "BrowserCall",
     "Bucket",
+    "Contact",
+    "Event",
     "Grant",
     "IdempotencyRecord",
+    "LogConsumer",
+    "LogHead",
     "Mandate",
+    "Message",
     "Nonce",
     "OpenPage",
     "Pairing",
@@ -38,4 +57,5 @@ __all__ = [
     "RevocationHead",
     "Session",
     "SiteKey",
+    "UsedChallenge",
 ]

@@ -18,30 +18,44 @@ from typing import TYPE_CHECKING, Final
 from django.core.checks import CheckMessage
 from django.urls import URLPattern, URLResolver
 
+from agentweb import conf
+
 if TYPE_CHECKING:
     # Not at run time: they bring models, and the front door first says whether the app is installed.
     from agentweb.http.documents import PublicDocument
     from agentweb.http.probes import Probe
 
-ROOMS: Final = ("aip", "agent_actions")
-"""Asked in this order for a URL: an address of a page is more exact than the path of an action, ``/orders/{id}``."""
+ROOMS: Final = conf.ROOMS
+"""Every room. They are asked in this order for a URL: an address of a page is more exact than the path of an action,
+``/orders/{id}``."""
+
+
+def switched_on() -> tuple[str, ...]:
+    """The rooms that are on, by the setting ROOMS: all, where it is unset."""
+    wanted = conf.get("ROOMS")
+    return tuple(room for room in ROOMS if wanted is None or room in wanted)
+
 
 _Patterns = list[URLPattern | URLResolver]
 
 
 def checks() -> list[Callable[..., list[CheckMessage]]]:
     """The system checks of every room that is on. They are loaded when checks are run, and not by a server."""
-    return [check for room in ROOMS for check in import_module(f"agentweb.{room}.checks").CHECKS]
+    return [check for room in switched_on() for check in import_module(f"agentweb.{room}.checks").CHECKS]
 
 
 def urlpatterns() -> _Patterns:
     """The URLs of every room that is on, for wherever the site includes them."""
-    return [pattern for room in ROOMS for pattern in import_module(f"agentweb.{room}.urls").urlpatterns]
+    return [
+        pattern for room in switched_on() for pattern in import_module(f"agentweb.{room}.urls").urlpatterns
+    ]
 
 
 def well_known() -> _Patterns:
     """The ``/.well-known/`` URLs of every room that is on, for the root of the host."""
-    return [pattern for room in ROOMS for pattern in import_module(f"agentweb.{room}.urls").well_known]
+    return [
+        pattern for room in switched_on() for pattern in import_module(f"agentweb.{room}.urls").well_known
+    ]
 
 
 def documents() -> list[PublicDocument]:
@@ -64,5 +78,5 @@ def clear_expired(at: datetime) -> dict[str, int]:
 
 def _those_with(name: str) -> list[ModuleType]:
     """The modules of this name, of the rooms that have one."""
-    names = [f"agentweb.{room}.{name}" for room in ROOMS]
+    names = [f"agentweb.{room}.{name}" for room in switched_on()]
     return [import_module(each) for each in names if find_spec(each) is not None]

@@ -28,8 +28,10 @@ def limit() -> int:
     return ours if django is None else min(ours, django)
 
 
-def announced_length(request: HttpRequest) -> int:
+def announced_length(request: HttpRequest, largest: int | None = None) -> int:
     """Bytes that Content-Length announces, 0 without a body; refuses what cannot be read.
+
+    ``largest`` is the most that is read, ``limit()`` when not given.
 
     Raises payload_too_large (413, ``limit``), length_required (411), unsupported_media_type (415, ``accepted``).
     """
@@ -41,9 +43,9 @@ def announced_length(request: HttpRequest) -> int:
     if not _LENGTH.fullmatch(text):
         raise _length_required()
     length = int(text)
-    largest = limit()
-    if length > largest:
-        raise too_large(largest)
+    most = limit() if largest is None else largest
+    if length > most:
+        raise too_large(most)
     if length:
         _check_media_type(request)
     return length

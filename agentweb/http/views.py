@@ -26,6 +26,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from agentweb.access import callers
+from agentweb.access.callers import Caller
 from agentweb.access.limits import Allowance
 from agentweb.http import authentication, bodies, headers, queries
 from agentweb.http.errors import as_agent_error, error_response, last_resort
@@ -90,13 +91,20 @@ class AgentView(APIView):
         self.check_route()
         if self.http_request.method == "OPTIONS":
             return
-        self._body_length = bodies.announced_length(self.http_request)
+        self._body_length = bodies.announced_length(self.http_request, self.max_body_bytes())
         self.query_pairs = queries.pairs_of(self.target.query)
         queries.refuse_tokens(self.query_pairs)
         refuse_nul(kwargs.values())
         self.origin = origin_of(self.http_request)
         self.site = site_of(self.origin)
-        self.caller = authentication.identify(
+        self.caller = self.identify()
+        if self.caller.allowance is not None:
+            self.allowances.append(self.caller.allowance)
+        authentication.act_as(self.http_request, self.caller)
+
+    def identify(self) -> Caller:
+        """Who is calling. A room whose protocol says it in a way of its own does that here."""
+        return authentication.identify(
             self.http_request,
             target=self.target,
             site=self.site,
@@ -104,9 +112,10 @@ class AgentView(APIView):
             read_body=self.body,
             limit_anonymous=self.limits_anonymous,
         )
-        if self.caller.allowance is not None:
-            self.allowances.append(self.caller.allowance)
-        authentication.act_as(self.http_request, self.caller)
+
+    def max_body_bytes(self) -> int:
+        """Largest body that is read here."""
+        return bodies.limit()
 
     def check_route(self) -> None:
         """Refuse a method that is not answered here."""

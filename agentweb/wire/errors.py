@@ -34,7 +34,11 @@ _CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 class Code(StrEnum):
-    """Every code that any room answers with, except AIM's own authentication codes."""
+    """Every code that any room answers with.
+
+    The messenger says who is calling in codes of its own, and ``too_large`` and ``overloaded`` where the other rooms
+    say payload_too_large and unavailable: its clients know only those.
+    """
 
     # the request
     MALFORMED_JSON = "malformed_json"
@@ -106,6 +110,51 @@ class Code(StrEnum):
     INTERNAL = "internal"
     UNAVAILABLE = "unavailable"
     TIMEOUT = "timeout"
+    # the messenger: who is calling
+    AUTHORIZATION_REQUIRED = "authorization_required"
+    MALFORMED_AUTHORIZATION = "malformed_authorization"
+    BAD_SIGNATURE = "bad_signature"
+    CLOCK_SKEW = "clock_skew"
+    NONCE_REUSED = "nonce_reused"
+    UNKNOWN_KEY = "unknown_key"
+    KEY_ROTATED = "key_rotated"
+    AGENT_SUSPENDED = "agent_suspended"
+    AGENT_DELETED = "agent_deleted"
+    # the messenger: identities
+    INVALID_KEY = "invalid_key"
+    INVALID_NAME = "invalid_name"
+    NAME_TAKEN = "name_taken"
+    KEY_ALREADY_REGISTERED = "key_already_registered"
+    CHALLENGE_INVALID = "challenge_invalid"
+    CHALLENGE_EXPIRED = "challenge_expired"
+    CHALLENGE_USED = "challenge_used"
+    SOLUTION_INVALID = "solution_invalid"
+    # the messenger: messages
+    INVALID_ENVELOPE = "invalid_envelope"
+    UNKNOWN_FIELD = "unknown_field"
+    INVALID_ADDRESS = "invalid_address"
+    REMOTE_AUTHORITY = "remote_authority"
+    RESERVED_TYPE = "reserved_type"
+    BAD_ENVELOPE_SIGNATURE = "bad_envelope_signature"
+    TS_OUT_OF_RANGE = "ts_out_of_range"
+    AUTHOR_MISMATCH = "author_mismatch"
+    UNKNOWN_RECIPIENT = "unknown_recipient"
+    UNKNOWN_COMMUNITY = "unknown_community"
+    RECIPIENT_NOT_ACCEPTING = "recipient_not_accepting"
+    RECIPIENT_KEY_CHANGED = "recipient_key_changed"
+    SEALED_NOT_ALLOWED = "sealed_not_allowed"
+    ID_REUSED = "id_reused"
+    ID_CONFLICT = "id_conflict"
+    UNKNOWN_REPLY_TARGET = "unknown_reply_target"
+    REPLY_TARGET_EXPIRED = "reply_target_expired"
+    THREAD_MISMATCH = "thread_mismatch"
+    QUOTA_EXCEEDED = "quota_exceeded"
+    TOO_LARGE = "too_large"
+    BATCH_TOO_LARGE = "batch_too_large"
+    # the messenger: the log
+    CURSOR_EXPIRED = "cursor_expired"
+    CURSOR_FUTURE = "cursor_future"
+    OVERLOADED = "overloaded"
     # our own clients
     SITE_UNREACHABLE = "site_unreachable"
     MANIFEST_INVALID = "manifest_invalid"
@@ -180,6 +229,47 @@ STATUS: Final[dict[str, int]] = {
     Code.INTERNAL: 500,
     Code.UNAVAILABLE: 503,
     Code.TIMEOUT: 504,
+    Code.AUTHORIZATION_REQUIRED: 401,
+    Code.MALFORMED_AUTHORIZATION: 401,
+    Code.BAD_SIGNATURE: 401,
+    Code.CLOCK_SKEW: 401,
+    Code.NONCE_REUSED: 401,
+    Code.UNKNOWN_KEY: 401,
+    Code.KEY_ROTATED: 401,
+    Code.AGENT_SUSPENDED: 403,
+    Code.AGENT_DELETED: 410,
+    Code.INVALID_KEY: 422,
+    Code.INVALID_NAME: 422,
+    Code.NAME_TAKEN: 409,
+    Code.KEY_ALREADY_REGISTERED: 409,
+    Code.CHALLENGE_INVALID: 422,
+    Code.CHALLENGE_EXPIRED: 410,
+    Code.CHALLENGE_USED: 422,
+    Code.SOLUTION_INVALID: 422,
+    Code.INVALID_ENVELOPE: 422,
+    Code.UNKNOWN_FIELD: 422,
+    Code.INVALID_ADDRESS: 422,
+    Code.REMOTE_AUTHORITY: 422,
+    Code.RESERVED_TYPE: 422,
+    Code.BAD_ENVELOPE_SIGNATURE: 422,
+    Code.TS_OUT_OF_RANGE: 422,
+    Code.AUTHOR_MISMATCH: 403,
+    Code.UNKNOWN_RECIPIENT: 404,
+    Code.UNKNOWN_COMMUNITY: 404,
+    Code.RECIPIENT_NOT_ACCEPTING: 403,
+    Code.RECIPIENT_KEY_CHANGED: 409,
+    Code.SEALED_NOT_ALLOWED: 422,
+    Code.ID_REUSED: 409,
+    Code.ID_CONFLICT: 409,
+    Code.UNKNOWN_REPLY_TARGET: 422,
+    Code.REPLY_TARGET_EXPIRED: 422,
+    Code.THREAD_MISMATCH: 422,
+    Code.QUOTA_EXCEEDED: 429,
+    Code.TOO_LARGE: 413,
+    Code.BATCH_TOO_LARGE: 413,
+    Code.CURSOR_EXPIRED: 410,
+    Code.CURSOR_FUTURE: 409,
+    Code.OVERLOADED: 503,
 }
 """HTTP status of each code that a site sends. Client-only codes have none."""
 
