@@ -81,6 +81,11 @@ def below_mount(path_info: str) -> str | None:
     return path_info.removeprefix(start)
 
 
+def is_path(text: str) -> bool:
+    """Whether a text may be the path of a page as it is published: no NUL in it, percent-encoded or not."""
+    return text.startswith("/") and "\0" not in text and "\0" not in unquote(text)
+
+
 def named_page(path: str) -> tuple[Page, dict[str, Any], str] | None:
     """The page that an agent names by the ``page`` of its manifest, the parameters of the path, and the path below
     the prefix, decoded.
@@ -88,7 +93,7 @@ def named_page(path: str) -> tuple[Page, dict[str, Any], str] | None:
     Whoever may see the page is another question.
     """
     prefix = mount_prefix()
-    if not path.startswith(f"{prefix}/") or "\0" in path:
+    if not path.startswith(f"{prefix}/") or not is_path(path):
         return None
     below = unquote(path.removeprefix(prefix))
     found = page_at(below)

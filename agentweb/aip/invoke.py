@@ -13,7 +13,7 @@ The order of checks: who calls, this document, the action, then what ``invoke.do
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -22,11 +22,11 @@ from django.db import DatabaseError, InterfaceError
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from agentweb.aip.addresses import named_page
+from agentweb.aip.addresses import is_path, named_page
 from agentweb.aip.bridge.live import live
 from agentweb.aip.finding import find
 from agentweb.aip.projection import Projection
-from agentweb.aip.request_members import Members
+from agentweb.aip.request_members import Members, Note
 from agentweb.aip.sessions import session_required
 from agentweb.aip.state import PageContext, state_of
 from agentweb.catalog.actions import Action
@@ -45,7 +45,10 @@ logger = logging.getLogger("agentweb.aip")
 
 PROTOCOL: Final = "aip"
 KEYED: Final = "aip/invoke"
-"""What an idempotency key is bound to, wherever the site is mounted; no path of an action begins without a slash."""
+"""What an idempotency key is bound to, wherever the site is mounted; no path of an action begins without a slash.
+
+For what is done in a browser the path of the page follows, if the call names one: elsewhere it is another intent.
+"""
 
 _MEMBERS: Final = ("actionId", "input", "page")
 _LONGEST_PATH: Final = 2_000
@@ -58,7 +61,8 @@ class InvokeView(AgentView):
 
     def post(self, request: Request, **captured: Any) -> HttpResponse:
         sent = read(loads(self.body(), max_bytes=bodies.limit()))
-        action, projection = find(sent.action_id, self.caller, sent.page)
+        found = find(sent.action_id, self.caller, sent.page)
+        action, projection = found.action, found.projection
         try:
             outcome = invoke(
                 Call(
@@ -67,7 +71,8 @@ class InvokeView(AgentView):
                     read_input=lambda: sent.read_input(projection),
                     protocol=PROTOCOL,
                     method="POST",
-                    path=KEYED,
+                    path=KEYED + found.named,
+                    page=found.page,
                     site=self.site,
                     request_id=self.request_id,
                     idempotency_key=self.http_request.META.get("HTTP_IDEMPOTENCY_KEY"),
@@ -154,20 +159,17 @@ def success(action: Action, outcome: Outcome, state: dict[str, Any] | None) -> b
     return b"".join([*parts, b"}"])
 
 
-_Note = Callable[[str, str, str], None]
-
-
-def _action_id(value: Json, note: _Note) -> str:
+def _action_id(value: Json, note: Note) -> str:
     if not isinstance(value, str):
-        note("", "type", "actionId is the id of an action, as the manifest has it.")
+        note((), "type", "actionId is the id of an action, as the manifest has it.")
         return ""
     return value
 
 
-def _page(value: Json, note: _Note) -> str | None:
-    if not isinstance(value, str) or not value.startswith("/") or len(value) > _LONGEST_PATH:
+def _page(value: Json, note: Note) -> str | None:
+    if not isinstance(value, str) or len(value) > _LONGEST_PATH or not is_path(value):
         note(
-            "",
+            (),
             "format",
             "page is the path of a page as its manifest has it, such as /cart; it may be left out.",
         )

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from agentweb.wire.errors import InputError
+from agentweb.wire.schema.problems import make_problem
 from agentweb.wire.strict_json import Json
 
 _T = TypeVar("_T")
+
+Place = tuple[str | int, ...]
+Note = Callable[[Place, str, str], None]
+"""``note(place, code, message)`` records a problem, at a place below the member or, with ``()``, at itself."""
+
+_LONGEST_NAME: Final = 100
+"""Characters of a member's name in a message; the pointer has more of it."""
 
 
 class Members:
@@ -16,32 +24,23 @@ class Members:
 
     def __init__(self, sent: Json, names: Sequence[str]) -> None:
         if not isinstance(sent, dict):
-            raise InputError([_problem("", "type", f"The body is an object with {', '.join(names)}.")])
+            raise InputError([_problem((), "type", f"The body is an object with {', '.join(names)}.")])
         self._sent = sent
         self._problems = [
-            _problem(name, "unknown_field", f"There is no member '{name}' here; remove it.")
+            _problem((name,), "unknown_field", no_such_member(name))
             for name in sorted(sent)
             if name not in names
         ]
 
-    def read(
-        self,
-        name: str,
-        reader: Callable[[Json, Callable[[str, str, str], None]], _T],
-        *,
-        is_required: bool = False,
-    ) -> _T | None:
-        """What ``reader(value, note)`` makes of a member; None when it is not there.
-
-        ``note(place, code, message)`` records a problem, at a dotted place below the member or at itself (``""``).
-        """
+    def read(self, name: str, reader: Callable[[Json, Note], _T], *, is_required: bool = False) -> _T | None:
+        """What ``reader(value, note)`` makes of a member; None when it is not there."""
         if name not in self._sent:
             if is_required:
-                self._problems.append(_problem(name, "required", f"{name} is missing."))
+                self._problems.append(_problem((name,), "required", f"{name} is missing."))
             return None
 
-        def note(place: str, code: str, message: str) -> None:
-            self._problems.append(_problem(f"{name}.{place}" if place else name, code, message))
+        def note(place: Place, code: str, message: str) -> None:
+            self._problems.append(_problem((name, *place), code, message))
 
         return reader(self._sent[name], note)
 
@@ -51,7 +50,12 @@ class Members:
             raise InputError(self._problems)
 
 
-def _problem(field: str, code: str, message: str) -> dict[str, Any]:
-    parts = [part.replace("~", "~0").replace("/", "~1") for part in field.split(".")] if field else []
-    pointer = "".join(f"/{part}" for part in parts)
-    return {"pointer": pointer, "field": field or "body", "code": code, "message": message, "in": "request"}
+def no_such_member(name: str) -> str:
+    """The message for a member that may not be there."""
+    shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+    return f"There is no member '{shown}' here; remove it."
+
+
+def _problem(path: Place, code: str, message: str) -> dict[str, Any]:
+    found = make_problem(path, code, message) | {"in": "request"}
+    return found if path else found | {"field": "body"}

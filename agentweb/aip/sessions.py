@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from django.contrib.auth.models import AnonymousUser
@@ -21,7 +20,9 @@ from agentweb import conf
 from agentweb.access import callers, mandates, pairing, sessions, tokens
 from agentweb.access.issuing import check_mandate
 from agentweb.access.pairing import NO_SCOPE, Wanted
-from agentweb.aip.request_members import Members
+from agentweb.aip.addresses import is_path, named_page
+from agentweb.aip.request_members import Members, Note, no_such_member
+from agentweb.catalog.page_paths import canonical
 from agentweb.catalog.scopes_in_use import scopes_in_use
 from agentweb.http import authentication, bodies
 from agentweb.http.addresses import address_of
@@ -125,23 +126,19 @@ def read(sent: Json) -> tuple[str, Wanted]:
     return str(name), Wanted(scopes=scopes, mandate=mandate, pages=pages or ())
 
 
-_Note = Callable[[str, str, str], None]
-"""(dotted place below the member, code, message)"""
-
-
-def _client_name(value: Json, note: _Note) -> str:
+def _client_name(value: Json, note: Note) -> str:
     if not isinstance(value, str) or not value.strip():
-        note("", "format", "client_name is what people know your program by; it is never empty.")
+        note((), "format", "client_name is what people know your program by; it is never empty.")
         return ""
     for each in sessions.check_client_name(value):
-        note("", each["code"], each["message"])
+        note((), each["code"], each["message"])
     return value.strip()
 
 
-def _scopes(value: Json, note: _Note) -> tuple[str, ...]:
+def _scopes(value: Json, note: Note) -> tuple[str, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_SCOPES:
         note(
-            "",
+            (),
             "count",
             f"scopes is a list of 1 to {MAX_SCOPES} scopes; leave it out to let the person choose.",
         )
@@ -151,12 +148,12 @@ def _scopes(value: Json, note: _Note) -> tuple[str, ...]:
         try:
             check_pattern(pattern)
         except ValueError as error:
-            note(str(place), "format", str(error))
+            note((place,), "format", str(error))
             continue
         if pattern != "*" and not any(covers(str(pattern), scope) for scope in known):
             # Of what only some people may see, nothing is said: they are offered it when scopes are left out.
             note(
-                str(place),
+                (place,),
                 "unknown_scope",
                 "No action that everybody can see asks for this scope. Use the scopes of the manifests, or leave "
                 "scopes out to let the person choose.",
@@ -164,15 +161,15 @@ def _scopes(value: Json, note: _Note) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, value)))
 
 
-def _read_mandate(value: Json, note: _Note) -> Mandate | None:
+def _read_mandate(value: Json, note: Note) -> Mandate | None:
     if not isinstance(value, dict):
-        note("", "type", 'mandate is {"currency": "USD", "per_tx": "20.00", "total": "50.00"}.')
+        note((), "type", 'mandate is {"currency": "USD", "per_tx": "20.00", "total": "50.00"}.')
         return None
     for name in sorted(set(value) - {"currency", "per_tx", "total"}):
-        note(name, "unknown_field", f"There is no member '{name}' here; remove it.")
+        note((name,), "unknown_field", no_such_member(name))
     currency = value.get("currency")
     if not isinstance(currency, str) or currency not in CURRENCIES:
-        note("currency", "currency", "currency is an active ISO 4217 code, such as USD.")
+        note(("currency",), "currency", "currency is an active ISO 4217 code, such as USD.")
         return None
     amounts = {name: _amount(value.get(name), currency, name, note) for name in ("per_tx", "total")}
     per_tx, total = amounts["per_tx"], amounts["total"]
@@ -180,31 +177,34 @@ def _read_mandate(value: Json, note: _Note) -> Mandate | None:
         return None
     mandate = Mandate(currency, per_tx, total)
     for each in check_mandate(mandate):
-        note(each["field"].removeprefix("mandate."), each["code"], each["message"])
+        note((each["field"].removeprefix("mandate."),), each["code"], each["message"])
     return mandate
 
 
-def _amount(value: Json, currency: str, name: str, note: _Note) -> int | None:
+def _amount(value: Json, currency: str, name: str, note: Note) -> int | None:
     if not isinstance(value, str):
-        note(name, "type", f'{name} is a text such as "{format_amount(2_000, currency)}".')
+        note((name,), "type", f'{name} is a text such as "{format_amount(2_000, currency)}".')
         return None
     try:
         return parse_amount(value, currency)
     except MoneyError as error:
-        note(name, "amount", error.message)
+        note((name,), "amount", error.message)
         return None
 
 
-def _pages(value: Json, note: _Note) -> tuple[str, ...]:
+def _pages(value: Json, note: Note) -> tuple[str, ...]:
+    """Paths of pages below the prefix of the site, decoded, whether they were sent so or as manifests have them."""
     if not isinstance(value, list) or len(value) > MAX_PAGES:
-        note("", "count", f"pages is a list of at most {MAX_PAGES} paths of pages.")
+        note((), "count", f"pages is a list of at most {MAX_PAGES} paths of pages.")
         return ()
+    paths: list[str] = []
     for place, path in enumerate(value):
-        if not isinstance(path, str) or not path.startswith("/") or len(path) > MAX_PATH or "\0" in path:
-            note(
-                str(place), "format", f"A page is its path, such as /cart, of at most {MAX_PATH} characters."
-            )
-    return tuple(dict.fromkeys(map(str, value)))
+        if not isinstance(path, str) or len(path) > MAX_PATH or not is_path(path):
+            note((place,), "format", f"A page is its path, such as /cart, of at most {MAX_PATH} characters.")
+            continue
+        found = named_page(path)
+        paths.append(path if found is None else canonical(found[2]))
+    return tuple(dict.fromkeys(paths))
 
 
 def _ident(grant: GrantDocument) -> str:

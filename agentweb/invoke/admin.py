@@ -116,6 +116,7 @@ class AuditEntryAdmin(PersonColumns, LogAdmin):
         "grant_link",
         "person_detail",
         "idempotency_text",
+        "page_code",
         "digest_code",
         "took",
     )
@@ -155,6 +156,10 @@ class AuditEntryAdmin(PersonColumns, LogAdmin):
     @admin.display(description=_("Idempotency key"))
     def idempotency_text(self, row: AuditEntry) -> SafeString:
         return showing.code(row.idempotency_key) if row.idempotency_key else showing.person(None)
+
+    @admin.display(description=_("Page"))
+    def page_code(self, row: AuditEntry) -> SafeString:
+        return showing.code(row.page) if row.page else showing.person(None)
 
     @admin.display(description=_("Digest of the input"))
     def digest_code(self, row: AuditEntry) -> SafeString:

@@ -74,6 +74,7 @@ class Audit:
             grant=caller.grant.id if caller.grant else "",
             user_id=None if self.person_is_gone else caller.user_id,
             input_digest=self.input_digest,
+            page=call.page,
             # Checked only later than some refusals are recorded; what is no key is not kept.
             idempotency_key=key if is_key(key) else "",
             status=status,

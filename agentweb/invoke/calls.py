@@ -21,7 +21,8 @@ class Call:
 
     ``method`` and ``path`` bind an idempotency key to the address that was called; ``site`` is the authority
     (``host[:port]``) in whose name receipts are signed. ``request`` is handed to the handler as it is. ``on_limit``
-    is told what the action's own limit has left after this call.
+    is told what the action's own limit has left after this call. ``page`` is the path of the page on which the action
+    is done, for the audit log; empty where it is done on none.
     """
 
     action: Action
@@ -33,6 +34,7 @@ class Call:
     site: str
     request_id: str
     idempotency_key: str | None = None
+    page: str = ""
     request: HttpRequest | None = None
     on_limit: Callable[[Allowance], None] | None = None
 

@@ -64,6 +64,7 @@ class AuditEntry(models.Model):
         related_name="agentweb_audit_entries",
     )
     input_digest = models.CharField(max_length=71, blank=True)
+    page = models.TextField(blank=True, help_text="Path of the page on which it was done, if it was on one.")
     idempotency_key = models.CharField(max_length=255, blank=True)
     status = models.PositiveSmallIntegerField()
     outcome = models.CharField(max_length=64, help_text="'ok', 'replayed' or the error's code.")

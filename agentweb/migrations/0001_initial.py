@@ -143,6 +143,12 @@ class Migration(migrations.Migration):
                 ("subject", models.CharField(db_index=True, max_length=64)),
                 ("grant", models.CharField(blank=True, db_index=True, max_length=25)),
                 ("input_digest", models.CharField(blank=True, max_length=71)),
+                (
+                    "page",
+                    models.TextField(
+                        blank=True, help_text="Path of the page on which it was done, if it was on one."
+                    ),
+                ),
                 ("idempotency_key", models.CharField(blank=True, max_length=255)),
                 ("status", models.PositiveSmallIntegerField()),
                 (

@@ -274,6 +274,8 @@ STATUS: Final[dict[str, int]] = {
 """HTTP status of each code that a site sends. Client-only codes have none."""
 
 _SITE_CODE_STATUS: Final = 409
+MAX_PROBLEMS: Final = 100
+"""Problems in an answer; a caller who has corrected so many asks again."""
 _MAX_SHOWN: Final = 5
 """Problems in the text of an InputError."""
 
@@ -341,7 +343,10 @@ class RequestError(AgentError):
 
 
 class InputError(RequestError):
-    """The input breaks the schema; ``problems`` lists everything that is wrong with it, its text the first few."""
+    """The input breaks the schema; ``problems`` lists everything that is wrong with it, its text the first few.
+
+    Of more than 100 problems the first 100 are listed, and ``truncated`` says so.
+    """
 
     default_code = Code.INVALID_INPUT
 
@@ -351,6 +356,9 @@ class InputError(RequestError):
         first = problems[0] if problems else {}
         count = len(problems)
         listed = "1 problem" if count == 1 else f"{count} problems"
+        if count > MAX_PROBLEMS:
+            problems, listed = problems[:MAX_PROBLEMS], f"more than {MAX_PROBLEMS} problems"
+            extra["truncated"] = True
         super().__init__(
             code,
             message or f"The input has {listed}; correct every entry of problems and call again.",

@@ -16,8 +16,10 @@ from django.test.utils import CaptureQueriesContext
 from agentweb import action, page
 from agentweb.access import sessions
 from agentweb.access.models import Pairing, Revocation, Session
+from agentweb.aip.sessions import read
 from agentweb.testing import clock
 from agentweb.wire.encoding import new_nonce
+from tests.aip import sites
 from tests.people.conftest import browser
 from tests.support.web import send
 from tests.support.web_fixtures import catalog, many_callers, site_key
@@ -252,6 +254,26 @@ def test_a_program_may_ask_for_what_a_page_offers(ann: User) -> None:
     assert "payroll" not in shown
     assert decide(browser(ann), asked["user_code"], scopes=["pay"]).status_code == 303
     assert body_of(call(asked["token"]))["scopes"] == ["pay"]
+
+
+@pytest.mark.parametrize("prefix", ["", "/for/agents"])
+def test_a_program_names_pages_as_their_manifests_do(ann: User, settings: Any, prefix: str) -> None:
+    if prefix:
+        settings.ROOT_URLCONF = sites.UnderAPath
+    page("/till", title="Till", actions=["pay"])
+    page("/t/<str:name>", title="Another", actions=["add_to_cart"])
+    asked = {"client_name": "a", "pages": [f"{prefix}/till/", f"{prefix}/t/a%20b", f"{prefix}/nowhere"]}
+    answer = send("POST", prefix + SESSIONS, json.dumps(asked).encode())
+    code = body_of(answer)["user_code"]
+    shown = browser(ann).get(f"{prefix}{CONNECT}?code={code}").content.decode()
+    assert 'value="pay"' in shown
+    assert 'value="cart:write"' in shown
+    assert read({**asked, "pages": ["/till"]})[1].pages == ("/till",)
+
+
+def test_a_page_with_nul_is_no_page(db: None) -> None:
+    answer = send("POST", SESSIONS, b'{"client_name": "a", "pages": ["/a%00"]}')
+    assert error_of(answer) == (422, "invalid_input")
 
 
 def test_a_mandate_is_told_with_what_is_spent_and_left(ann: User) -> None:

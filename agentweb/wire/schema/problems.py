@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from jsonschema import ValidationError
 
+from agentweb.wire.errors import MAX_PROBLEMS
 from agentweb.wire.schema.branches import keyword_of, leaves_of
 from agentweb.wire.schema.failures import Failure, Path
 from agentweb.wire.schema.wording import NOT_BLANK, phrase, quoted
@@ -27,7 +28,6 @@ from agentweb.wire.schema.wording import NOT_BLANK, phrase, quoted
 Problem = dict[str, Any]
 _Located = tuple[str, str, Path, ValidationError, int | None]
 
-MAX_PROBLEMS: Final = 100
 MAX_POINTER: Final = 1_000
 """Longer pointers end at an ancestor, so that 100 problems cannot repeat a megabyte of member name."""
 
