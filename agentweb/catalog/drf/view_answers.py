@@ -15,7 +15,7 @@ another 4xx                   same the view's, or by status
 ============================= ==== ======================= ==========================================
 
 "The view's" code is that of DRF's ``ErrorDetail``, when it says more than that there is an error and is no code
-with a meaning of its own on the wire.
+with a meaning of its own on the wire. An exception of the view that comes of what was sent: see ``view_data_errors``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -12,14 +13,18 @@ from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation, ValidationError
-from django.db import connections, transaction
+from django.db import DatabaseError, InternalError, connections, transaction
+from django.db.transaction import TransactionManagementError
 from django.utils.module_loading import import_string
 
+from agentweb.catalog.actions import Effect
 from agentweb.catalog.drf.view_answers import AnswerError, value_of
 from agentweb.catalog.drf.view_authenticators import knows_people
+from agentweb.catalog.drf.view_data_errors import overhearing
+from agentweb.catalog.drf.view_data_errors import refusal_of as data_refusal
 from agentweb.catalog.drf.view_endpoints import Endpoint
 from agentweb.catalog.drf.view_formats import is_format, without_override
-from agentweb.catalog.drf.view_inputs import ViewInput, query_string
+from agentweb.catalog.drf.view_inputs import ViewInput, query_string, texts_by_member
 from agentweb.catalog.drf.view_requests import fresh_request, person_of
 from agentweb.catalog.drf.view_routes import NoSuchAddress, NoSuchURL, Place, place_of
 from agentweb.catalog.schema_secrets import without_secrets
@@ -62,9 +67,11 @@ class ViewHandler:
                 "The site answers here to people who are logged in, and the call stands for none; sign it under a "
                 "grant that a person gave, also where the action demands none.",
             )
+        heard: list[DatabaseError] = []
         try:
-            response = _called(self._view(place.callback))(request, **place.kwargs)
-            return value_of(response, self.taken, is_person=is_person, path=request.path)
+            with overhearing() as heard, _savepoints(ctx):
+                response = _called(self._view(place.callback))(request, **place.kwargs)
+                return value_of(response, self.taken, is_person=is_person, path=request.path)
         except InputError as error:
             raise without_secrets(error, inp, self.taken.schema or {}) from None
         except RequestDataTooBig:
@@ -73,9 +80,17 @@ class ViewHandler:
             # Django answers these with 400 and no words.
             problem = make_problem((), "invalid", "The site refused the input.")
             raise InputError([problem]) from None
-        except ValidationError as error:
-            # Over HTTP this is a crash of the view, which ran the model's validation outside of a serializer.
-            raise AnswerError("The view let a ValidationError of Django pass.") from error
+        except Exception as error:
+            # What the view made of a refusal of the database: a 5xx of its own, or a query that could not run any more.
+            is_follow_up = isinstance(error, (AnswerError, InternalError, TransactionManagementError))
+            cause = heard[-1] if heard and is_follow_up else error
+            refused = data_refusal(cause, texts_by_member(inp), f"{ctx.action.name} ({ctx.request_id})")
+            if refused is not None:
+                raise refused from error
+            if isinstance(error, ValidationError):
+                # Over HTTP this is a crash of the view, which ran the model's validation outside of a serializer.
+                raise AnswerError("The view let a ValidationError of Django pass.") from error
+            raise
 
     def _view(self, callback: Callable[..., Any]) -> Callable[..., Any]:
         if any(is_format(name) for name in self.taken.query.values()):
@@ -164,6 +179,20 @@ def _within(view: Callable[..., Any], alias: str) -> Callable[..., Any]:
             return response
 
     return called
+
+
+@contextmanager
+def _savepoints(ctx: Any) -> Iterator[None]:
+    """For a read inside somebody's transaction: a statement that the database refuses must not spoil what follows.
+
+    An action that writes has the savepoint of the door, and a read that is asked over HTTP no transaction at all.
+    """
+    with ExitStack() as stack:
+        if ctx.action.effect is Effect.READ:
+            for connection in connections.all(initialized_only=True):
+                if connection.in_atomic_block:
+                    stack.enter_context(transaction.atomic(using=connection.alias))
+        yield
 
 
 def _needs_login(view: Callable[..., Any]) -> bool:

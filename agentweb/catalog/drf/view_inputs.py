@@ -299,6 +299,13 @@ def _texts(value: Any, *, is_joined: bool) -> Iterator[str]:
         yield _text(value)
 
 
+def texts_by_member(value: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What was sent as the texts that a view sees, by the members of the input."""
+    return {
+        member: list(_texts(given, is_joined=False)) for member, given in value.items() if given is not None
+    }
+
+
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
