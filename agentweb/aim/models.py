@@ -149,6 +149,7 @@ class Message(models.Model):
     seq = models.BigIntegerField(null=True, editable=False)
 
     class Meta:
+        permissions: ClassVar = [("read_message", "Can read the bodies of direct messages")]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["sender", "message_id"], name="agentweb_message_once"),
             models.UniqueConstraint(
@@ -159,6 +160,9 @@ class Message(models.Model):
             models.Index(fields=["recipient", "seq"], name="agentweb_inbox"),
             models.Index(fields=["conversation", "seq"], name="agentweb_conversation"),
             models.Index(fields=["conversation", "root", "seq"], name="agentweb_thread"),
+            models.Index(
+                fields=["ended_at"], condition=Q(ended_at__isnull=False), name="agentweb_message_ended"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -204,14 +208,19 @@ class LogHead(models.Model):
 
 
 class LogConsumer(models.Model):
-    """A background reader of the log and how far it is; whoever updates the row first is alone with it.
+    """A piece of background work and how far it is, in the log or (``retention``) among the keys of messages.
 
-    ``heard_at`` is when a worker last looked, whether or not there was anything.
+    ``heard_at`` is when a worker last looked, whether or not there was anything, and ``period`` in how many seconds it
+    said that it would look again. Effects in the database need no lease: their transaction begins with an UPDATE of
+    this row. ``lease`` names the worker that is alone with the work until ``leased_until``, where it is done outside.
     """
 
     name = models.CharField(max_length=32, primary_key=True)
     position = models.BigIntegerField(default=0)
     heard_at = models.DateTimeField(null=True, blank=True)
+    period = models.FloatField(default=5)
+    lease = models.CharField(max_length=22, blank=True, editable=False)
+    leased_until = models.DateTimeField(null=True, blank=True, editable=False)
 
     def __str__(self) -> str:
         return f"{self.name} at {self.position}"

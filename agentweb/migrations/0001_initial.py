@@ -65,6 +65,9 @@ class Migration(migrations.Migration):
                 ("name", models.CharField(max_length=32, primary_key=True, serialize=False)),
                 ("position", models.BigIntegerField(default=0)),
                 ("heard_at", models.DateTimeField(blank=True, null=True)),
+                ("period", models.FloatField(default=5)),
+                ("lease", models.CharField(blank=True, editable=False, max_length=22)),
+                ("leased_until", models.DateTimeField(blank=True, editable=False, null=True)),
             ],
         ),
         migrations.CreateModel(
@@ -784,10 +787,16 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "permissions": [("read_message", "Can read the bodies of direct messages")],
                 "indexes": [
                     models.Index(fields=["recipient", "seq"], name="agentweb_inbox"),
                     models.Index(fields=["conversation", "seq"], name="agentweb_conversation"),
                     models.Index(fields=["conversation", "root", "seq"], name="agentweb_thread"),
+                    models.Index(
+                        condition=models.Q(("ended_at__isnull", False)),
+                        fields=["ended_at"],
+                        name="agentweb_message_ended",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(fields=("sender", "message_id"), name="agentweb_message_once"),
