@@ -23,6 +23,7 @@ from agentweb.wire.aim.proof_of_work import ALGORITHM
 from agentweb.wire.canonical import canonicalize
 from agentweb.wire.encoding import b64url
 from agentweb.wire.json_types import Json
+from agentweb.wire.json_writing import dumps
 from agentweb.wire.signing import SigningKey
 
 _ALICE_SEED: Final = bytes(range(32))
@@ -40,9 +41,9 @@ def signing_vector() -> dict[str, Any]:
     """The document of ``/docs/signing-vector.json``. Nobody may change it: the same object is given to everybody."""
     alice, bob = SigningKey.from_seed(_ALICE_SEED), SigningKey.from_seed(_BOB_SEED)
     fields = _fields()
-    signed = sign(fields, alice)
-    envelope = read(signed)
-    body = envelope.text.encode("utf-8")
+    envelope = read(sign(fields, alice))
+    # As some program might write it, not in the canonical form: what is signed here are the bytes that are sent.
+    body = dumps({**fields, "sig": envelope.sig})
     return {
         "alice": _identity(alice),
         "bob": _identity(bob),
@@ -55,7 +56,7 @@ def signing_vector() -> dict[str, Any]:
         },
         "http": {
             **_request(alice, "POST", "/v2/messages", _AUTHORITY, body),
-            "body_utf8": envelope.text,
+            "body_utf8": body.decode("utf-8"),
         },
         "http_get": _request(alice, "GET", "/v2/events?after=abc&limit=50", f"{_AUTHORITY}:8443", b""),
         "pow": _work(keys.public_of(alice)),
