@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
-from django.contrib.auth.signals import user_logged_out
+from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import autodiscover_modules
 
@@ -27,6 +27,7 @@ class AgentwebConfig(AppConfig):
         from agentweb.people import logins  # noqa: PLC0415 - the same
 
         user_logged_out.connect(logins.end_sessions, dispatch_uid="agentweb.people.logins")
+        user_logged_in.connect(logins.end_sessions_before, dispatch_uid="agentweb.people.logins")
 
         command = running.command()
         if command not in running.LOOKING and (settings := conf.dangers()):

@@ -244,6 +244,12 @@ SETTINGS: Final[dict[str, Setting]] = {
         "Requests for a session that may wait for a person at once, of all programs together.",
         _whole(1, 10_000_000),
     ),
+    "OPEN_PAIRINGS_PER_ADDRESS": Setting(
+        "limits",
+        100,
+        "Requests for a session that may wait for a person at once, of all programs at one address.",
+        _whole(1, 10_000_000),
+    ),
     "CODE_RATE": Setting(
         "limits",
         (0.05, 30),
@@ -275,6 +281,13 @@ SETTINGS: Final[dict[str, Setting]] = {
         "Threads of one process under WSGI that may wait in streams and for pages: half of the server's threads. "
         "With 0, streams are answered at once and asked for again every second.",
         _whole(0, 1_000),
+    ),
+    "BRIDGE_CALLS_PER_PROCESS": Setting(
+        "limits",
+        200,
+        "Calls that may wait for pages in people's browsers in one process under ASGI, each in a thread; under WSGI "
+        "STREAM_THREADS bounds them.",
+        _whole(1, 10_000),
     ),
     "TRUSTED_PROXIES": Setting(
         "limits",

@@ -202,6 +202,7 @@ class Pairing(models.Model):
     id = models.CharField(max_length=25, primary_key=True, help_text="ss_ and 22 characters.")
     token_digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256, hex.")
     code_digest = models.CharField(max_length=64, editable=False, help_text="HMAC with SHA-256, hex.")
+    address = models.CharField(max_length=64, blank=True, editable=False, help_text="HMAC with SHA-256, hex.")
     client_name = models.CharField(max_length=100)
     wanted = models.TextField(editable=False)
     state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
@@ -221,6 +222,9 @@ class Pairing(models.Model):
             models.UniqueConstraint(
                 fields=["code_digest"], condition=Q(state="pending"), name="agentweb_one_pending_code"
             ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["address"], condition=Q(state="pending"), name="agentweb_pairings_waiting"),
         ]
 
     def __str__(self) -> str:

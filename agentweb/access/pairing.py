@@ -24,6 +24,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.crypto import salted_hmac
 
 from agentweb import conf
@@ -51,6 +52,7 @@ NO_SCOPE: Final = "agentweb:no-scope"
 """Stands in the grant of a program that gets no scope: a grant has one at least, and this one opens nothing."""
 
 _SALT: Final = "agentweb.access.pairing.code"
+_ADDRESS_SALT: Final = "agentweb.access.pairing.address"
 _NOT_A_LETTER: Final = re.compile(r"[^A-Z]")
 _LONGEST_TYPED: Final = 40
 _TRIES: Final = 5
@@ -104,15 +106,17 @@ def wanted_by(pairing: Pairing) -> Wanted:
 def start(*, client_name: str, wanted: Wanted, address: str) -> Started:
     """Let a program wait for a person's word. ``wanted`` has been checked; ``address`` is the client's.
 
-    Raises ``rate_limited``: too many from this address, or OPEN_PAIRINGS wait already.
+    Raises ``rate_limited``: too many from this address, or too many wait already, of this address or in all.
     """
     limits.take(f"pair:{limits.address_key(address)}", conf.get("PAIRING_RATE"), limits.PAIRINGS)
     at = now_datetime()
-    _check_room(at)
+    digest = _digest_of_address(address)
+    _check_room(at, digest)
     token = tokens.new()
     row = Pairing(
         id=random_id("ss_"),
         token_digest=tokens.digest_of(token),
+        address=digest,
         client_name=client_name,
         wanted=wanted.as_text(),
         created_at=at,
@@ -239,15 +243,31 @@ def _wider(wanted: Wanted, scopes: Sequence[str], mandate: Mandate | None) -> li
     ]
 
 
-def _check_room(at: datetime) -> None:
-    most: int = conf.get("OPEN_PAIRINGS")
+def _check_room(at: datetime, address: str) -> None:
     waiting = Pairing.objects.filter(state=State.PENDING, expires_at__gt=at)
-    if waiting.order_by("expires_at").values_list("pk", flat=True)[most - 1 : most].exists():
+    # Of one address first: whoever has only that cannot close the door for all.
+    if _are_as_many(waiting.filter(address=address), conf.get("OPEN_PAIRINGS_PER_ADDRESS")):
+        raise RequestError(
+            Code.RATE_LIMITED,
+            "Too many programs at your address wait for a person. Come again after retry_after seconds, or take a "
+            "request back that nobody needs.",
+            retry_after=60,
+        )
+    if _are_as_many(waiting, conf.get("OPEN_PAIRINGS")):
         raise RequestError(
             Code.RATE_LIMITED,
             "Too many programs wait for a person at this site at the moment. Come again after retry_after seconds.",
             retry_after=60,
         )
+
+
+def _are_as_many(waiting: QuerySet[Pairing], most: int) -> bool:
+    return waiting.order_by("expires_at").values_list("pk", flat=True)[most - 1 : most].exists()
+
+
+def _digest_of_address(address: str) -> str:
+    # Addresses are few, and nobody else's business.
+    return salted_hmac(_ADDRESS_SALT, limits.address_key(address), algorithm="sha256").hexdigest()
 
 
 def _letters_of(code: str) -> str:

@@ -4,8 +4,8 @@ A session has a grant of its own, whose subject is ``session:<id>``: the same sc
 any agent's. The token is ``agw_`` and 43 base64url characters; only its SHA-256 digest is stored.
 
 It ends when it is revoked or its grant is, when it expires, when its person is no longer active, when they change
-their password, and when they log out in the browser in which they agreed to it. Nothing of that is remembered between
-two requests.
+their password, and when they log out in the browser in which they agreed to it, or another person logs in there.
+Nothing of that is remembered between two requests.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ SUBJECT_PREFIX: Final = "session:"
 MAX_CLIENT_NAME: Final = 100
 
 _LOGINS_THAT_ENDED: Final = "logged-out"
+_BROWSER: Final = "browser:"
 _IN_FLIGHT: Final = timedelta(days=1)
 """Longer than any request lasts that began before its person logged out."""
 
@@ -207,6 +208,21 @@ def log_out(login: str) -> int:
             return len(found)
 
     return revocations.in_turn(work)
+
+
+def note_login(login: str, browser: str) -> None:
+    """Keep that this login is the one of this browser (a digest, at most 43 characters), as long as sessions live."""
+    until = now_datetime() + timedelta(days=conf.get("GRANT_MAX_DAYS"))
+    key = _BROWSER + browser
+    if not Nonce.objects.filter(key=key, nonce=login).update(expires_at=until):
+        insert_if_absent([Nonce(key=key, nonce=login, expires_at=until)])
+
+
+def logins_noted(browser: str) -> list[str]:
+    """The logins that were noted for a browser."""
+    if not browser:
+        return []
+    return list(Nonce.objects.filter(key=_BROWSER + browser).values_list("nonce", flat=True))
 
 
 def _established(token: str, site: str, address: str) -> tuple[Caller, AbstractBaseUser | None, bool]:

@@ -20,8 +20,10 @@ class OpenPage(models.Model):
 
     It is connected until ``connected_until``, which its open stream moves on. ``state`` is the JSON object that it
     published, ``offers`` the JSON list of the browser actions for which it has handlers. ``login`` is a mark that
-    stands in the Django session of its person, too: another login of theirs is another browser. ``stream`` marks its
-    newest stream, the only one that takes calls: an older one may be broken without its server knowing yet.
+    stands in the Django session of its person, too: another login of theirs is another browser; it is empty once the
+    page was closed. ``session`` is what that login is looked up by (``people.presence``), sealed, and ``browser`` a
+    digest of its session's key. ``stream`` marks its newest stream, the only one that takes calls: an older one may be
+    broken without its server knowing yet.
     """
 
     id = models.CharField(max_length=25, primary_key=True, help_text="op_ and 22 characters.")
@@ -29,6 +31,8 @@ class OpenPage(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="agentweb_open_pages"
     )
     login = models.CharField(max_length=25, editable=False)
+    session = models.TextField(blank=True, editable=False)
+    browser = models.CharField(max_length=43, blank=True, editable=False)
     page = models.CharField(max_length=MAX_PAGE_LENGTH, help_text="Path, without a slash at its end.")
     state = models.TextField(default="{}", editable=False)
     offers = models.TextField(default="[]", editable=False)
@@ -37,7 +41,11 @@ class OpenPage(models.Model):
     stream = models.CharField(max_length=25, blank=True, editable=False)
 
     class Meta:
-        indexes: ClassVar = [models.Index(fields=["user", "page"], name="agentweb_open_page_of")]
+        indexes: ClassVar = [
+            models.Index(fields=["user", "page"], name="agentweb_open_page_of"),
+            models.Index(fields=["login"], name="agentweb_open_pages_login"),
+            models.Index(fields=["browser"], name="agentweb_open_pages_browser"),
+        ]
 
     def __str__(self) -> str:
         return self.page
@@ -47,7 +55,10 @@ class BrowserCall(models.Model):
     """One browser action that an agent asked of an open page.
 
     ``waiting`` until a stream has taken it, ``sent`` until the page answers; ``over`` when nobody waits for an answer
-    any more. Each step is a conditional UPDATE, so a call that was given up while it waited is never delivered.
+    any more, ``dropped`` when it may not be taken any more, and ``answer`` says why. Each step is a conditional UPDATE,
+    so a call that was given up while it waited is never delivered. ``slot`` numbers the open calls to one person's
+    pages: the constraint is their limit. ``idents`` is the JSON list of the grants and keys that allowed the call, and
+    ``password`` a digest that was the person's when a session did: what is revoked meanwhile is not delivered.
     """
 
     class State(models.TextChoices):
@@ -55,9 +66,16 @@ class BrowserCall(models.Model):
         SENT = "sent"
         DONE = "done"
         OVER = "over"
+        DROPPED = "dropped"
 
     id = models.CharField(max_length=25, primary_key=True, help_text="bc_ and 22 characters.")
     page = models.ForeignKey(OpenPage, on_delete=models.CASCADE, related_name="calls")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="agentweb_browser_calls"
+    )
+    slot = models.PositiveSmallIntegerField(editable=False)
+    idents = models.TextField(default="[]", editable=False)
+    password = models.CharField(max_length=64, blank=True, editable=False)
     action = models.CharField(max_length=100)
     input = models.TextField(editable=False)
     state = models.CharField(max_length=7, choices=State.choices, default=State.WAITING)
@@ -73,6 +91,13 @@ class BrowserCall(models.Model):
     class Meta:
         indexes: ClassVar = [
             models.Index(fields=["page"], condition=Q(state="waiting"), name="agentweb_calls_waiting"),
+        ]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["user", "slot"],
+                condition=Q(state__in=("waiting", "sent")),
+                name="agentweb_open_calls_of_one",
+            ),
         ]
 
     def __str__(self) -> str:

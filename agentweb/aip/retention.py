@@ -8,12 +8,14 @@ from typing import Final
 from agentweb.access.rows import delete_in_batches
 from agentweb.aip.models import BrowserCall, OpenPage
 
-_HOUR: Final = timedelta(hours=1)
+FORGOTTEN: Final = timedelta(minutes=10)
+"""How long after its end a page or call is kept at most: longer than anybody waits for one."""
 
 
 def clear_expired(at: datetime) -> dict[str, int]:
-    """Delete calls that were over an hour ago, and pages that were closed before these; rows deleted of each kind."""
+    """Delete calls and pages that ended some minutes ago, with all that the pages published; rows deleted of each."""
+    long_ago = at - FORGOTTEN
     return {
-        "browser_calls": delete_in_batches(BrowserCall.objects.filter(deadline__lt=at - _HOUR)),
-        "open_pages": delete_in_batches(OpenPage.objects.filter(connected_until__lt=at - 2 * _HOUR)),
+        "browser_calls": delete_in_batches(BrowserCall.objects.filter(deadline__lt=long_ago)),
+        "open_pages": delete_in_batches(OpenPage.objects.filter(connected_until__lt=long_ago)),
     }

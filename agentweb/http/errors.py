@@ -12,9 +12,10 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import DatabaseError, InterfaceError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from rest_framework import exceptions as drf
 
 from agentweb.access.database import is_passing
@@ -109,6 +110,11 @@ def _known(error: Exception) -> AgentError | None:
             return bodies.too_large(bodies.limit())
         case UnreadablePostError():
             return RequestError(Code.MALFORMED_JSON, "The body could not be read to its end; send it again.")
+        case MultiPartParserError() | BadRequest():
+            # What Django says of a body when somebody asks its request for form data.
+            return RequestError(
+                Code.MALFORMED_JSON, "The body is not what its Content-Type says.", field="body"
+            )
         case SuspiciousOperation():
             return RequestError(Code.INVALID_PARAMETER, "The request's headers or target are not acceptable.")
         case drf.Throttled():

@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol
 
 from django.db import connections
@@ -281,7 +282,16 @@ def respond(request: HttpRequest, reader: Reader, *, topic: Any, holder: str) ->
     if scope is None:
         return _bounded_response(request, reader, topic, holder)
     handover: Handover | None = scope.get(HANDED_OVER)
-    stream = _admit(topic, holder, last_event_id(request), is_wrapped=handover is not None)
+    most: int = conf.get("STREAMS_PER_PROCESS")
+    if handover is None:
+        most = min(most, UNWRAPPED_STREAMS)
+    release = _admit(
+        holder,
+        most,
+        debug=f"{most} streams are open in this process"
+        + ("" if handover is not None else "; asgi.py has no agentweb.asgi.streams(application)"),
+    )
+    stream = Stream(topic, holder, last_event_id(request), release)
     response: HttpResponseBase
     if handover is not None:
         handover.stream, handover.reader = stream, reader
@@ -295,10 +305,8 @@ def respond(request: HttpRequest, reader: Reader, *, topic: Any, holder: str) ->
     return _with_headers(response)
 
 
-def _admit(topic: Any, holder: str, seen: str, *, is_wrapped: bool) -> Stream:
-    most: int = conf.get("STREAMS_PER_PROCESS")
-    if not is_wrapped:
-        most = min(most, UNWRAPPED_STREAMS)
+def _admit(holder: str, most: int | None, *, debug: str = "") -> Callable[[], None]:
+    """Take a place for a stream of this holder, in one step; what gives it back. ``most`` are all of the process's."""
     with _lock:
         if _open_streams[holder] >= conf.get("STREAMS_PER_CALLER"):
             raise RequestError(
@@ -306,16 +314,15 @@ def _admit(topic: Any, holder: str, seen: str, *, is_wrapped: bool) -> Stream:
                 "Too many streams are open; close one, or wait until one has ended.",
                 retry_after=HEARTBEAT_SECONDS,
             )
-        if _open_streams.total() >= most:
+        if most is not None and _open_streams.total() >= most:
             raise ServerError(
                 Code.UNAVAILABLE,
                 "The site cannot keep more streams open at the moment; come again.",
                 retry_after=HEARTBEAT_SECONDS,
-                debug=f"{most} streams are open in this process"
-                + ("" if is_wrapped else "; asgi.py has no agentweb.asgi.streams(application)"),
+                debug=debug,
             )
         _open_streams[holder] += 1
-    return Stream(topic, holder, seen, lambda: _leave(holder))
+    return partial(_leave, holder)
 
 
 def _leave(holder: str) -> None:
@@ -337,9 +344,16 @@ def _with_headers(response: HttpResponseBase) -> HttpResponseBase:
 
 
 def _bounded_response(request: HttpRequest, reader: Reader, topic: Any, holder: str) -> HttpResponseBase:
+    # The threads of the process bound how many there are in all.
+    leave = _admit(holder, None)
     # Where a process has one thread, nobody else would be answered meanwhile.
     waits = bool(request.META.get("wsgi.multithread")) and threads.enter_stream()
-    release = threads.leave_stream if waits else lambda: None
+
+    def release() -> None:
+        leave()
+        if waits:
+            threads.leave_stream()
+
     stream = Stream(topic, holder, last_event_id(request), release)
     response = StreamingHttpResponse(_bounded(reader.source, stream, waits=waits))
     response._resource_closers.append(stream.release)  # type: ignore[attr-defined]

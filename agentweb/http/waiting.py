@@ -1,19 +1,41 @@
-"""Threads of a WSGI worker that wait: for an event of a stream, or for a page in somebody's browser.
+"""Threads of a process that wait: for an event of a stream, or for a page in somebody's browser.
 
-They must leave others to answer with, or what they wait for never comes. So streams and waiting calls together take
-at most STREAM_THREADS, half of the server's; a call may take its half while streams have theirs, and the streams
-then end early.
+A WSGI worker's are few. Those that wait must leave others to answer with, or what they wait for never comes. So streams
+and waiting calls together take at most STREAM_THREADS, half of the server's; a call may take its half while streams
+have theirs, and the streams then end early. Under ASGI a call that waits has a thread of its own, and a process has at
+most BRIDGE_CALLS_PER_PROCESS of them.
+
+Who wants a place takes it in one step, and has it or not: none is looked at first and taken later.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
+import weakref
+from collections.abc import Callable
+from typing import Any, Final
 
 from agentweb import conf
 from agentweb.wire.errors import Code, ServerError
+
+
+class Place:
+    """A thread that a call may wait in; given back at the end of a ``with`` block, or when nobody knows it any more.
+
+    The latter is for a call whose transaction fails: it is never waited for, and nobody is told.
+    """
+
+    __slots__ = ("__weakref__", "_leave")
+
+    def __init__(self, leave: Callable[[], None]) -> None:
+        self._leave = weakref.finalize(self, leave)
+        self._leave.atexit = False
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self._leave()
 
 
 class Threads:
@@ -22,12 +44,13 @@ class Threads:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._streams = 0
-        self._calls = 0
+        # Sets and no numbers: the garbage collector may give a place back at any time, the lock's holder's too.
+        self._calls: dict[bool, set[object]] = {True: set(), False: set()}
 
     def enter_stream(self) -> bool:
         """Take a thread for a stream; False when there is none to spare."""
         with self._lock:
-            if self._streams + self._calls >= conf.get("STREAM_THREADS"):
+            if self._streams + len(self._calls[True]) >= conf.get("STREAM_THREADS"):
                 return False
             self._streams += 1
             return True
@@ -39,28 +62,24 @@ class Threads:
     def are_short(self) -> bool:
         """Whether more wait than should, so that streams end early."""
         most: int = conf.get("STREAM_THREADS")
-        return self._streams + self._calls > most
+        return self._streams + len(self._calls[True]) > most
 
-    def check_call(self) -> None:
-        """Raise unavailable when as many calls wait as may."""
+    def take_call(self, *, is_threaded: bool) -> Place:
+        """A place for a call that waits, in one of the server's few threads or not. Raises unavailable without one."""
         # One always may: a server has at least two threads, or nobody could ever answer the call.
-        if self._calls >= max(1, conf.get("STREAM_THREADS")):
+        most = max(1, conf.get("STREAM_THREADS")) if is_threaded else conf.get("BRIDGE_CALLS_PER_PROCESS")
+        held, mine = self._calls[is_threaded], object()
+        with self._lock:
+            is_taken = len(held) < most
+            if is_taken:
+                held.add(mine)
+        if not is_taken:
             raise ServerError(
                 Code.UNAVAILABLE,
                 "The site waits for as many pages as it can; repeat the call in a moment.",
                 retry_after=1,
             )
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """A call that waits in the block."""
-        with self._lock:
-            self._calls += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._calls -= 1
+        return Place(lambda: held.discard(mine))
 
 
 threads: Final = Threads()

@@ -301,6 +301,8 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("login", models.CharField(editable=False, max_length=25)),
+                ("session", models.TextField(blank=True, editable=False)),
+                ("browser", models.CharField(blank=True, editable=False, max_length=43)),
                 ("page", models.CharField(help_text="Path, without a slash at its end.", max_length=500)),
                 ("state", models.TextField(default="{}", editable=False)),
                 ("offers", models.TextField(default="[]", editable=False)),
@@ -329,6 +331,9 @@ class Migration(migrations.Migration):
                         help_text="bc_ and 22 characters.", max_length=25, primary_key=True, serialize=False
                     ),
                 ),
+                ("slot", models.PositiveSmallIntegerField(editable=False)),
+                ("idents", models.TextField(default="[]", editable=False)),
+                ("password", models.CharField(blank=True, editable=False, max_length=64)),
                 ("action", models.CharField(max_length=100)),
                 ("input", models.TextField(editable=False)),
                 (
@@ -339,6 +344,7 @@ class Migration(migrations.Migration):
                             ("sent", "Sent"),
                             ("done", "Done"),
                             ("over", "Over"),
+                            ("dropped", "Dropped"),
                         ],
                         default="waiting",
                         max_length=7,
@@ -366,6 +372,14 @@ class Migration(migrations.Migration):
                         to="agentweb.openpage",
                     ),
                 ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="agentweb_browser_calls",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
@@ -384,6 +398,12 @@ class Migration(migrations.Migration):
                 (
                     "code_digest",
                     models.CharField(editable=False, help_text="HMAC with SHA-256, hex.", max_length=64),
+                ),
+                (
+                    "address",
+                    models.CharField(
+                        blank=True, editable=False, help_text="HMAC with SHA-256, hex.", max_length=64
+                    ),
                 ),
                 ("client_name", models.CharField(max_length=100)),
                 ("wanted", models.TextField(editable=False)),
@@ -811,9 +831,33 @@ class Migration(migrations.Migration):
             index=models.Index(fields=["user", "page"], name="agentweb_open_page_of"),
         ),
         migrations.AddIndex(
+            model_name="openpage",
+            index=models.Index(fields=["login"], name="agentweb_open_pages_login"),
+        ),
+        migrations.AddIndex(
+            model_name="openpage",
+            index=models.Index(fields=["browser"], name="agentweb_open_pages_browser"),
+        ),
+        migrations.AddIndex(
             model_name="browsercall",
             index=models.Index(
                 condition=models.Q(("state", "waiting")), fields=["page"], name="agentweb_calls_waiting"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="browsercall",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state__in", ("waiting", "sent"))),
+                fields=("user", "slot"),
+                name="agentweb_open_calls_of_one",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="pairing",
+            index=models.Index(
+                condition=models.Q(("state", "pending")),
+                fields=["address"],
+                name="agentweb_pairings_waiting",
             ),
         ),
         migrations.AddConstraint(

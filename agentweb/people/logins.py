@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest
 
 from agentweb.access import sessions
-from agentweb.wire.encoding import new_nonce
+from agentweb.people import presence
+from agentweb.wire.encoding import b64url, new_nonce
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser
@@ -32,15 +34,24 @@ def person_of(request: HttpRequest) -> AbstractBaseUser | None:
     return person
 
 
+def browser_of(key: str | None) -> str:
+    """A digest of a session's key, "" for none: it opens nothing, and finds what was noted under it."""
+    return b64url(hashlib.sha256(key.encode()).digest()) if key else ""
+
+
 def mark_of(request: HttpRequest) -> str:
     """A name for this login of this browser, the same until its end; made when it is first asked for.
 
-    Not the session's key, which changes within a login, and which some of Django's stores do not have.
+    Not the session's key, which changes within a login, and which some of Django's stores do not have. But the site
+    notes which key the mark belongs to: of a login that is written over, the key is all that is left.
     """
     session: Any = request.session
     if _MARK not in session:
         session[_MARK] = new_nonce()
-    return str(session[_MARK])
+    mark, browser = str(session[_MARK]), browser_of(session.session_key)
+    if browser:
+        sessions.note_login(mark, browser)
+    return mark
 
 
 def end_sessions(sender: Any, request: HttpRequest | None, **kwargs: Any) -> None:
@@ -48,6 +59,27 @@ def end_sessions(sender: Any, request: HttpRequest | None, **kwargs: Any) -> Non
 
     A failure is not caught: whoever logs out has to know that their agents go on.
     """
-    mark = getattr(request, "session", {}).get(_MARK)
-    if mark:
-        sessions.log_out(str(mark))
+    session: Any = getattr(request, "session", {})
+    mark = str(session.get(_MARK) or "")
+    if not mark:
+        return
+    # Two requests at once may each have made one, and the session keeps one of them.
+    noted = sessions.logins_noted(browser_of(getattr(session, "session_key", None)))
+    for each in sorted({mark, *noted}):
+        sessions.log_out(each)
+
+
+def end_sessions_before(sender: Any, request: HttpRequest | None, **kwargs: Any) -> None:
+    """Receiver of ``user_logged_in``: who logs in over another person's login has ended it.
+
+    Django empties the session then and tells nobody; a session that is the same person's goes on as it is.
+    """
+    session: Any = getattr(request, "session", {})
+    key, members = presence.session_before(request)
+    if key and key == getattr(session, "session_key", None):
+        return
+    over = {*sessions.logins_noted(browser_of(key)), str(members.get(_MARK) or "")} - {""}
+    if session.get(_MARK) in over:
+        return
+    for mark in sorted(over):
+        sessions.log_out(mark)

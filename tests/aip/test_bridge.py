@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from agentweb.aip.models import BrowserCall, OpenPage
 from agentweb.catalog.pages import page, page_at
 from agentweb.http.streams import Stream
 from agentweb.invoke.context import Context
+from agentweb.invoke.later import Later
 from agentweb.testing import TestAgent, clock
 from agentweb.wire.errors import AgentError
 
@@ -310,24 +312,41 @@ def turn(source: Calls, *streams: Stream, ended: tuple[Stream, ...] = ()) -> lis
     return found
 
 
-def ask(user: User, name: str = "paint", value: Any = None, path: str = "/board") -> str:
-    """The id of a call that an agent of this person asks for."""
+def begin(
+    user: User, name: str = "paint", value: Any = None, path: str = "/board", *, caller: Caller | None = None
+) -> Later:
+    """A call that an agent of this person asks for."""
     found = page_at(path)
     assert found is not None
     action = action_at(found[0], path, name)
     assert action is not None
     context = Context(
         action=action,
-        caller=Caller(kind=AGENT, user_id=user.pk),
+        caller=caller or Caller(kind=AGENT, user_id=user.pk),
         request=None,
         request_id="rq_1",
         idempotency_key=None,
         till=None,
     )
-    before = set(BrowserCall.objects.values_list("pk", flat=True))
-    action.handler(value or {}, context)
-    [ident] = set(BrowserCall.objects.values_list("pk", flat=True)) - before
-    return str(ident)
+    later: Later = action.handler(value or {}, context)
+    return later
+
+
+def ask(*given: Any, **more: Any) -> str:
+    """The id of a call that is asked for."""
+    return id_of(begin(*given, **more))
+
+
+def id_of(later: Later) -> str:
+    wait = later.wait
+    assert isinstance(wait, partial)
+    return str(wait.args[0].call)
+
+
+def error_of(later: Later) -> AgentError:
+    with pytest.raises(AgentError) as refused:
+        later.wait()
+    return refused.value
 
 
 def test_a_call_goes_to_the_stream_of_its_page_once(hers: Client, ada: User, source: Calls) -> None:
@@ -377,7 +396,7 @@ def test_the_stream_of_a_page_that_was_closed_ends(hers: Client, source: Calls) 
     stream = stream_of(open_page(hers))
     turn(source, stream)
     say(hers, tab=stream.topic, closed=True)
-    source._stay_at = 0.0
+    stream.memo.due_at = 0.0
     assert turn(source, stream) == [(stream.topic, None)]
 
 
@@ -391,7 +410,7 @@ def test_a_turn_costs_the_same_whatever_the_number_of_streams(hers: Client, ada:
         ask(ada)
     with CaptureQueriesContext(connection) as busy:
         assert len(turn(source, *streams)) == 5
-    assert len(busy) == 2
+    assert len(busy) == 4  # what waits, the persons and sessions of the pages, and the taking
 
 
 @pytest.mark.django_db(transaction=True)
@@ -401,10 +420,8 @@ def test_a_call_that_nobody_took_is_given_up_and_never_delivered(
 ) -> None:
     stream = stream_of(open_page(hers, offers=["paint"]))
     turn(source, stream)
-    call = ask(ada)
-    with pytest.raises(AgentError) as late:
-        calls._answer(call, 1, is_read=False, is_threaded=False)
-    assert (late.value.code, late.value.status, late.value.retry_after) == ("timeout", 504, 1)
+    late = error_of(begin(ada))
+    assert (late.code, late.status, late.retry_after) == ("timeout", 504, 1)
     assert turn(source, stream) == []
 
 
@@ -416,7 +433,8 @@ def test_an_answer_is_taken_from_the_page_that_was_asked_only(
     his.force_login(bob)
     stream = stream_of(open_page(hers, offers=["paint"]))
     turn(source, stream)
-    call = ask(ada)
+    later = begin(ada)
+    call = id_of(later)
     answers = [{"call": call, "result": "done"}]
     # Before it was sent to the page, nobody can have done it.
     assert json.loads(say(hers, tab=stream.topic, answers=answers).content)["late"] == [call]
@@ -424,7 +442,7 @@ def test_an_answer_is_taken_from_the_page_that_was_asked_only(
     foreign = open_page(his)
     assert json.loads(say(his, tab=foreign, answers=answers).content)["late"] == [call]
     assert json.loads(say(hers, tab=stream.topic, answers=answers).content) == {"tab": stream.topic}
-    assert calls._answer(call, 1, is_read=False, is_threaded=False) == "done"
+    assert later.wait() == "done"
     assert not BrowserCall.objects.exists()
 
 
@@ -433,12 +451,12 @@ def test_a_page_cannot_speak_with_the_codes_of_the_site(hers: Client, ada: User,
     stream = stream_of(open_page(hers, offers=["paint"]))
     turn(source, stream)
     for code, told in (("needs_human", "browser_failed"), ("wet_paint", "wet_paint")):
-        call = ask(ada)
+        later = begin(ada)
         turn(source, stream)
-        say(hers, tab=stream.topic, answers=[{"call": call, "error": {"code": code, "message": "No."}}])
-        with pytest.raises(AgentError) as refused:
-            calls._answer(call, 1, is_read=False, is_threaded=False)
-        assert (refused.value.code, refused.value.status, refused.value.message) == (told, 409, "No.")
+        error = {"code": code, "message": "No."}
+        say(hers, tab=stream.topic, answers=[{"call": id_of(later), "error": error}])
+        refused = error_of(later)
+        assert (refused.code, refused.status, refused.message) == (told, 409, "No.")
 
 
 def test_a_page_gets_so_many_calls_at_once_and_no_more(hers: Client, ada: User) -> None:

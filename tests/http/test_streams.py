@@ -331,17 +331,18 @@ def test_streams_make_room_for_a_call_that_waits(reader: Reader, settings: Any) 
     thread = threading.Thread(target=lambda: done.append(stream_of(reader)))
     thread.start()
     assert began.wait(10)
-    with threads.call():
+    with threads.take_call(is_threaded=True):
         thread.join(10)
         assert done
         with pytest.raises(AgentError) as refused:
-            threads.check_call()
+            threads.take_call(is_threaded=True)
         assert refused.value.code == "unavailable"
 
 
 def test_one_call_may_always_wait(settings: Any) -> None:
     settings.AGENTWEB = {**settings.AGENTWEB, "STREAM_THREADS": 0}
-    Threads().check_call()
+    with Threads().take_call(is_threaded=True):
+        pass
 
 
 @pytest.mark.django_db(transaction=True)

@@ -264,7 +264,9 @@ def test_pages_that_were_closed_go_with_what_was_asked_of_them(django_user_model
         page = OpenPage.objects.create(
             id=f"op_{number}", user=user, page="/", active_at=at, connected_until=at
         )
-        BrowserCall.objects.create(id=f"bc_{number}", page=page, action="a", input="{}", deadline=at)
+        BrowserCall.objects.create(
+            id=f"bc_{number}", page=page, user=user, slot=number, action="a", input="{}", deadline=at
+        )
     counts = clear()
     assert (counts["browser_calls"], counts["open_pages"]) == (1, 1)
     assert list(OpenPage.objects.values_list("pk", flat=True)) == ["op_1"]

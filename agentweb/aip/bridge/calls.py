@@ -1,29 +1,34 @@
 """A browser action that an agent asks for, on its way to the page and back.
 
 ``ask`` runs in the call's transaction and writes the row; the answer is waited for after the commit, without one
-(``invoke.later``). Whoever changes the row's state first decides: a call that is given up before a stream has taken
-it is never delivered, and what had been delivered by then may have been done.
+(``invoke.later``). Whoever changes the row's state first decides: a call that is given up, or dropped because its page
+was closed or its authority revoked, before a stream has taken it is never delivered; and what had been delivered by
+then may have been done.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from django.db import connection, transaction
+from django.db import connections, transaction
 
 from agentweb import conf
-from agentweb.access.callers import Caller
+from agentweb.access import tokens
+from agentweb.access.callers import SESSION, Caller
+from agentweb.access.rows import insert_if_absent
+from agentweb.aip.bridge import authority
 from agentweb.aip.bridge.watch import watch
 from agentweb.aip.models import BrowserCall, OpenPage
 from agentweb.catalog.effects import Effect
-from agentweb.http.waiting import threads
+from agentweb.http.waiting import Place, threads
 from agentweb.invoke.context import Context
 from agentweb.invoke.later import Later
 from agentweb.wire.clock import now_datetime
@@ -59,23 +64,36 @@ def ask(path: str, action: str, value: Json, ctx: Context) -> Later:
     """
     if ctx.caller.user_id is None:
         raise _without_person(ctx.caller)
-    page = _page(path, action, ctx.caller.user_id)
+    at = now_datetime()
+    page = _page(path, action, ctx.caller.user_id, at)
     seconds: int = conf.get("BRIDGE_SECONDS")
+    ends_at = authority.ends_at(ctx.caller)
+    deadline = at + timedelta(seconds=seconds)
+    # Under ASGI every request has a thread of its own; elsewhere they are the server's few.
     is_threaded = ctx.request is not None and not hasattr(ctx.request, "scope")
-    if is_threaded:
-        threads.check_call()
+    place = threads.take_call(is_threaded=is_threaded)
     call = BrowserCall(
         id=random_id("bc_"),
         page_id=page,
+        user_id=ctx.caller.user_id,
+        idents=authority.idents_of(ctx.caller),
+        password=authority.password_of(ctx.caller),
         action=action,
         input=dumps(value).decode(),
-        deadline=now_datetime() + timedelta(seconds=seconds),
+        deadline=deadline if ends_at is None else min(deadline, ends_at),
     )
-    call.save(force_insert=True)
+    _insert(call, at)
     for hurry in _hurry:
         transaction.on_commit(hurry, robust=True)
-    is_read = ctx.action.effect is Effect.READ
-    return Later(partial(_answer, call.id, seconds, is_read=is_read, is_threaded=is_threaded), seconds)
+    wait = _Wait(
+        call.id,
+        seconds,
+        place,
+        is_read=ctx.action.effect is Effect.READ,
+        is_session=ctx.caller.kind == SESSION,
+        is_threaded=is_threaded,
+    )
+    return Later(partial(_answer, wait), seconds)
 
 
 def on_ask(hurry: Callable[[], None]) -> None:
@@ -92,10 +110,10 @@ def answer(page: str, call: str, *, text: str, is_refused: bool) -> bool:
     return bool(done)
 
 
-def _page(path: str, action: str, user_id: Any) -> str:
-    at = now_datetime()
+def _page(path: str, action: str, user_id: Any, at: datetime) -> str:
     rows = (
         OpenPage.objects.filter(user_id=user_id, page=path, connected_until__gt=at)
+        .exclude(login="")
         .order_by("-active_at")
         .values_list("pk", "offers")[:MAX_TABS]
     )
@@ -106,16 +124,32 @@ def _page(path: str, action: str, user_id: Any) -> str:
             "to open it, then call again.",
             retry_after=RETRY_SECONDS,
         )
-    if (
-        BrowserCall.objects.filter(page__user_id=user_id, state__in=_OPEN, deadline__gt=at).count()
-        >= MAX_OPEN
-    ):
-        raise RequestError(
-            Code.RATE_LIMITED,
-            "The person's pages have not answered the calls before this one; wait for them.",
-            retry_after=1,
-        )
     return str(page)
+
+
+def _insert(call: BrowserCall, at: datetime) -> None:
+    """Write the call into a free slot of its person's. Raises rate_limited when there is none.
+
+    The constraint decides: of two that choose one slot at the same time, one looks for another.
+    """
+    mine = BrowserCall.objects.filter(user_id=call.user_id, state__in=_OPEN)
+    for _ in range(2 * MAX_OPEN):
+        used = dict(mine.values_list("slot", "deadline"))
+        if any(deadline <= at for deadline in used.values()):
+            # Nobody waits for these any more; whoever did was ended with its process.
+            mine.filter(deadline__lte=at).update(state=_State.OVER, input="")
+            used = {slot: deadline for slot, deadline in used.items() if deadline > at}
+        free = [slot for slot in range(MAX_OPEN) if slot not in used]
+        if not free:
+            break
+        call.slot = random.choice(free)  # noqa: S311 - not a secret
+        if insert_if_absent([call]):
+            return
+    raise RequestError(
+        Code.RATE_LIMITED,
+        "The person's pages have not answered the calls before this one; wait for them.",
+        retry_after=1,
+    )
 
 
 def _without_person(caller: Caller) -> AgentError:
@@ -131,20 +165,41 @@ def _without_person(caller: Caller) -> AgentError:
 # -- waiting
 
 
-def _answer(call: str, seconds: int, *, is_read: bool, is_threaded: bool) -> Any:
-    """The page's result. Raises its refusal, browser_disconnected or timeout."""
-    ends_at = time.monotonic() + seconds
-    with threads.call() if is_threaded else nullcontext():
-        # Threads under WSGI are few, and keep theirs.
-        if not is_threaded and not connection.in_atomic_block:
-            connection.close()
-        watch.wait(call, seconds)
-    state, is_refused, text, until = _look(call)
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """Who waits for what: the call, for how many seconds, in which place of the process."""
+
+    call: str
+    seconds: int
+    place: Place
+    is_read: bool
+    is_session: bool
+    is_threaded: bool
+
+
+def _answer(wait: _Wait) -> Any:
+    """The page's result. Raises its refusal, browser_disconnected, timeout, or that its authority was revoked."""
+    ends_at = time.monotonic() + wait.seconds
+    with wait.place:
+        if not wait.is_threaded:
+            # Threads under WSGI are few, and keep theirs.
+            _close_connections()
+        watch.wait(wait.call, wait.seconds)
+    state, is_refused, text, until = _look(wait.call)
     if state == _State.DONE:
-        return _read(call, text, is_refused=is_refused)
+        return _read(wait.call, text, is_refused=is_refused)
+    if state == _State.DROPPED:
+        raise _dropped(wait, text)
     if until <= now_datetime() and time.monotonic() < ends_at:
-        return _give_up(call, partial(_closed, is_read=is_read))
-    return _give_up(call, partial(_late, seconds, is_read=is_read))
+        return _give_up(wait, partial(_closed, is_read=wait.is_read))
+    return _give_up(wait, partial(_late, wait.seconds, is_read=wait.is_read))
+
+
+def _close_connections() -> None:
+    """Give every database's connection back, which somebody else may need meanwhile."""
+    for each in connections.all(initialized_only=True):
+        if not each.in_atomic_block:
+            each.close()
 
 
 def _look(call: str) -> tuple[Any, ...]:
@@ -172,16 +227,35 @@ def _read(call: str, text: str, *, is_refused: bool) -> Any:
     raise ConflictError(code, message, status=409)
 
 
-def _give_up(call: str, error: Callable[..., AgentError]) -> Any:
+def _give_up(wait: _Wait, error: Callable[..., AgentError]) -> Any:
     """Raise the error, unless the answer has come after all; it knows whether the page had been sent the call."""
+    call = wait.call
     if BrowserCall.objects.filter(pk=call, state=_State.WAITING).delete()[0]:
         raise error(was_sent=False)
     if BrowserCall.objects.filter(pk=call, state=_State.SENT).update(state=_State.OVER, input="", answer=""):
         raise error(was_sent=True)
     state, is_refused, text, _ = _look(call)
+    if state == _State.DROPPED:
+        raise _dropped(wait, text)
     if state != _State.DONE:
         raise error(was_sent=True)
     return _read(call, text, is_refused=is_refused)
+
+
+def _dropped(wait: _Wait, reason: str) -> AgentError:
+    BrowserCall.objects.filter(pk=wait.call).delete()
+    if reason != authority.REVOKED:
+        return _closed(is_read=wait.is_read, was_sent=False)
+    if wait.is_session:
+        return AuthenticationError(
+            Code.SESSION_REVOKED,
+            "The session was ended while the call waited for the page, and nothing was done.",
+            headers=tokens.CHALLENGE,
+        )
+    return AuthenticationError(
+        Code.GRANT_REVOKED,
+        "What had allowed the call was revoked while it waited for the page, and nothing was done.",
+    )
 
 
 _UNSURE: Final = (

@@ -5,13 +5,16 @@ Everything here is one person's: each function takes the person and the mark of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
+from django.db.models import Exists, OuterRef, Q
+
 from agentweb import conf
-from agentweb.aip.models import OpenPage
+from agentweb.aip.models import BrowserCall, OpenPage
+from agentweb.aip.retention import FORGOTTEN
 from agentweb.catalog.pages import Page
 from agentweb.invoke.redaction import redact
 from agentweb.wire.clock import now_datetime
@@ -27,14 +30,27 @@ GRACE: Final = timedelta(seconds=5)
 ARRIVING: Final = timedelta(seconds=10)
 MAX_OPEN: Final = 20
 """Pages that one person may have open; the ones longest unused close first."""
+LAPSED: Final = timedelta(seconds=30)
+"""How long a page may come back after nothing was heard of it, when its person has opened others meanwhile."""
+AT_ONCE: Final = 100
+
+CLOSED: Final = "closed"
+"""Why a call was dropped: its page was closed."""
+
+_State: Final = BrowserCall.State
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A person, and the mark of the login by which they sit there."""
+    """A person, the mark of the login by which they sit there, and a digest of its session's key ("" for none).
+
+    ``seal`` makes the text by which the login is looked up later.
+    """
 
     user_id: Any
     login: str
+    browser: str
+    seal: Callable[[], str]
 
 
 @dataclass(slots=True)
@@ -54,21 +70,28 @@ def arrive(owner: Owner, path: str, page: Page, news: News) -> str:
         id=random_id("op_"),
         user_id=owner.user_id,
         login=owner.login,
+        session=owner.seal(),
+        browser=owner.browser,
         page=path,
         connected_until=at + ARRIVING,
         **columns,
     )
     row.save(force_insert=True)
     _close_the_oldest(owner)
+    _forget(owner, at)
     return row.id
 
 
 def page_of(owner: Owner, ident: str) -> str:
     """The path of an open page. Raises not_found."""
-    path: str | None = _own(owner, ident).values_list("page", flat=True).first()
-    if path is None:
+    row = _own(owner, ident).values_list("page", "browser").first()
+    if row is None:
         raise gone()
-    return path
+    path, browser = row
+    if browser != owner.browser:
+        # The login goes on under another key of its session.
+        _own(owner, ident).update(browser=owner.browser, session=owner.seal())
+    return str(path)
 
 
 def tell(owner: Owner, ident: str, page: Page, news: News) -> None:
@@ -88,15 +111,30 @@ def log_out(login: str) -> None:
     _close(OpenPage.objects.filter(login=login))
 
 
+def leave_browser(browser: str, login: str) -> None:
+    """Every page of this browser's session is closed, but for those of this login, which goes on."""
+    _close(OpenPage.objects.filter(browser=browser).exclude(login__in=["", login]))
+
+
+def close(idents: Sequence[str]) -> None:
+    """These are closed, because their login is over."""
+    if idents:
+        _close(OpenPage.objects.filter(pk__in=idents))
+
+
+def logins(idents: Sequence[str]) -> list[tuple[str, Any, str, str]]:
+    """Of those of these pages that are open: (id, person's key, mark of the login, ``session``)."""
+    return list(_open(idents).values_list("pk", "user_id", "login", "session"))
+
+
 def connect(idents: Sequence[str], stream: str) -> None:
     """These have got a new stream."""
     _open(idents).update(connected_until=now_datetime() + STREAMED, stream=stream)
 
 
-def stay(idents: Sequence[str]) -> set[str]:
-    """These still have their streams; those of them that were closed meanwhile are left out of the answer."""
+def stay(idents: Sequence[str]) -> None:
+    """These still have their streams."""
     _open(idents).update(connected_until=now_datetime() + STREAMED)
-    return set(_open(idents).values_list("pk", flat=True))
 
 
 def disconnect(idents: Sequence[str], streams: Sequence[str]) -> None:
@@ -118,14 +156,38 @@ def _own(owner: Owner, ident: str) -> Any:
 
 def _close(rows: Any) -> None:
     # Not deleted at once: who waits for an answer from it is to learn what became of it.
-    rows.update(login="", state="{}", offers="[]", connected_until=now_datetime())
+    idents = list(rows.values_list("pk", flat=True))
+    if not idents:
+        return
+    closed = {"login": "", "session": "", "browser": "", "state": "{}", "offers": "[]"}
+    OpenPage.objects.filter(pk__in=idents).update(**closed, connected_until=now_datetime())
+    waiting = BrowserCall.objects.filter(page_id__in=idents, state=_State.WAITING)
+    waiting.update(state=_State.DROPPED, answer=CLOSED, input="")
 
 
 def _close_the_oldest(owner: Owner) -> None:
     mine = OpenPage.objects.filter(user_id=owner.user_id, connected_until__gt=now_datetime())
-    surplus = list(mine.order_by("-active_at").values_list("pk", flat=True)[MAX_OPEN : MAX_OPEN * 2])
-    if surplus:
-        _close(OpenPage.objects.filter(pk__in=surplus))
+    close(list(mine.order_by("-active_at").values_list("pk", flat=True)[MAX_OPEN : MAX_OPEN + AT_ONCE]))
+
+
+def _forget(owner: Owner, at: datetime) -> None:
+    """Delete what is left of pages: this person's, and some of anybody's that ended long ago.
+
+    So one person's rows are few, whatever their script does, and whether or not the site runs ``clear_expired``.
+    """
+    asked = BrowserCall.objects.filter(page=OuterRef("pk"), deadline__gt=at).exclude(state=_State.OVER)
+    over = OpenPage.objects.filter(connected_until__lt=at)
+    mine = over.filter(
+        Q(login="") | Q(connected_until__lt=at - LAPSED), ~Exists(asked), user_id=owner.user_id
+    )
+    long_ago = at - FORGOTTEN
+    found = {*mine.values_list("pk", flat=True)[:AT_ONCE]}
+    found |= {*over.filter(connected_until__lt=long_ago).values_list("pk", flat=True)[:AT_ONCE]}
+    if found:
+        over.filter(pk__in=found).delete()
+    calls = list(BrowserCall.objects.filter(deadline__lt=long_ago).values_list("pk", flat=True)[:AT_ONCE])
+    if calls:
+        BrowserCall.objects.filter(pk__in=calls).delete()
 
 
 def _columns(page: Page, news: News) -> dict[str, Any]:

@@ -12,12 +12,15 @@ from typing import Final
 
 from django.db import connections
 
+from agentweb.aip.bridge import authority
 from agentweb.aip.models import BrowserCall
 from agentweb.wire.clock import now_datetime
 
 logger = logging.getLogger("agentweb.aip")
 
 POLL_SECONDS: Final = 0.2
+
+_State: Final = BrowserCall.State
 
 
 class Watch:
@@ -73,19 +76,31 @@ class Watch:
 
 
 def _over(calls: list[str]) -> list[str]:
-    """Those of the calls that nobody needs to wait for any longer."""
+    """Those of the calls that nobody needs to wait for any longer; what is revoked is dropped before it is sent."""
     at = now_datetime()
-    rows: dict[str, tuple[str, datetime]] = {
-        pk: (state, until)
-        for pk, state, until in BrowserCall.objects.filter(pk__in=calls).values_list(
-            "pk", "state", "page__connected_until"
+    rows: dict[str, tuple[str, datetime, str]] = {
+        pk: (state, until, idents)
+        for pk, state, until, idents in BrowserCall.objects.filter(pk__in=calls).values_list(
+            "pk", "state", "page__connected_until", "idents"
         )
     }
+    dropped = _drop_revoked({pk: row[2] for pk, row in rows.items() if row[0] == _State.WAITING})
+    ended = (_State.DONE, _State.DROPPED)
     return [
         call
         for call in calls
-        if call not in rows or rows[call][0] == BrowserCall.State.DONE or rows[call][1] <= at
+        if call not in rows or call in dropped or rows[call][0] in ended or rows[call][1] <= at
     ]
+
+
+def _drop_revoked(waiting: dict[str, str]) -> set[str]:
+    """Of the calls (id to idents) those whose authority was revoked; no stream takes them any more."""
+    revoked = authority.revoked_among(set(waiting.values()))
+    found = {call for call, idents in waiting.items() if idents in revoked}
+    if found:
+        rows = BrowserCall.objects.filter(pk__in=found, state=_State.WAITING)
+        rows.update(state=_State.DROPPED, answer=authority.REVOKED, input="")
+    return found
 
 
 watch: Final = Watch()
