@@ -1,0 +1,151 @@
+"""The processes of a run: each can be killed at any moment, with all it started, and started again."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.e2e.crash import cluster
+from tests.support.races import ROOT
+
+STARTING_SECONDS: Final = 60
+
+
+@dataclass
+class Part:
+    """``interval`` is how many seconds it lives on average once it answers; 0: it is left alone.
+
+    ``answers`` says whether it is at work. ``one_of`` is the chance that only one of its children is killed, whom
+    it replaces itself. ``with_children``: they are in sessions of their own and are killed one by one.
+    """
+
+    name: str
+    command: list[str]
+    env: Mapping[str, str]
+    log: Path
+    interval: float = 0.0
+    answers: Callable[[], bool] = lambda: True
+    one_of: float = 0.0
+    with_children: bool = False
+    identity: dict[str, Any] = field(default_factory=dict)
+    kills: int = 0
+    process: subprocess.Popen[bytes] | None = None
+    _killed_at: float | None = None
+    _started_at: float = 0.0
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                cwd=ROOT,
+                env={**os.environ, **self.env},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                **self.identity,
+            )
+        self._killed_at = None
+        self._started_at = time.monotonic()
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def kill(self, source: random.Random | None = None) -> None:
+        """SIGKILL to it and everything it started; with ``source`` perhaps only to one of its children."""
+        assert self.process is not None
+        self._killed_at = None
+        offspring = cluster.children(self.process.pid)
+        if source is not None and offspring and source.random() < self.one_of:
+            with suppress(ProcessLookupError):
+                os.kill(source.choice(offspring), signal.SIGKILL)
+            return
+        if self.with_children and self.process.poll() is None:
+            os.kill(self.process.pid, signal.SIGSTOP)  # or it replaces them
+            offspring = cluster.children(self.process.pid)
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        for pid in offspring if self.with_children else []:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        if self.with_children:
+            _wait_until_gone(offspring)
+
+    def tick(self, source: random.Random, now: float) -> bool:
+        """Start what is down; kill it when its time has come. Whether it was killed."""
+        if not self.is_running:
+            self.start()
+        if not self.interval:
+            return False
+        if self._killed_at is None:
+            if self.answers():
+                self._killed_at = now + source.expovariate(1 / self.interval)
+            elif now - self._started_at > STARTING_SECONDS:
+                raise RuntimeError(f"{self.name} does not start:\n{self.last_words()}")
+            return False
+        if now < self._killed_at:
+            return False
+        self.kill(source)
+        self.kills += 1
+        return True
+
+    def wait_until_up(self, seconds: float = STARTING_SECONDS) -> None:
+        deadline = time.monotonic() + seconds
+        while not self.answers():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{self.name} does not start:\n{self.last_words()}")
+            if not self.is_running:
+                self.start()
+            time.sleep(0.05)
+
+    def end(self) -> None:
+        """Politely, then by force."""
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            self.process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=10)
+        self.kill()
+
+    def last_words(self) -> str:
+        return self.log.read_text(errors="replace")[-3000:] if self.log.exists() else ""
+
+
+def _wait_until_gone(pids: list[int]) -> None:
+    deadline = time.monotonic() + 10
+    for pid in pids:
+        while time.monotonic() < deadline and _is_there(pid):
+            time.sleep(0.005)
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def accepts(port: int) -> bool:
+    """Whether something listens on this port of ours."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def python(*arguments: str) -> list[str]:
+    return [sys.executable, *arguments]
