@@ -1,0 +1,49 @@
+"""For a site's ``celery.py``: when the tasks of ``agentweb.tasks`` run, and how its broker stays out of the way.
+
+    from agentweb import beat
+
+    app = Celery("teashop")
+    app.config_from_object("django.conf:settings", namespace="CELERY")
+    app.autodiscover_tasks()
+    app.conf.beat_schedule = beat.SCHEDULE
+    app.conf.broker_transport_options = beat.TRANSPORT_OPTIONS
+    beat.send_hints_by(app)
+
+Importing it needs neither Celery nor a set-up Django.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from agentweb.aim import hints
+from agentweb.aim.periods import RETENTION_SECONDS, SWEEP_SECONDS
+
+SWEEP: Final = hints.TASK
+RETENTION: Final = "agentweb.retention"
+
+SCHEDULE: Final[dict[str, dict[str, Any]]] = {
+    "agentweb-sweep": {"task": SWEEP, "schedule": SWEEP_SECONDS, "options": {"expires": SWEEP_SECONDS}},
+    "agentweb-retention": {
+        "task": RETENTION,
+        "schedule": RETENTION_SECONDS,
+        "options": {"expires": RETENTION_SECONDS},
+    },
+}
+"""For ``beat_schedule``. What waited longer than until the next one is not run any more."""
+
+TRANSPORT_OPTIONS: Final[dict[str, float]] = {
+    "socket_connect_timeout": 0.5,
+    "socket_timeout": 1,
+    "max_retries": 0,
+    "visibility_timeout": 60,
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+}
+"""For ``broker_transport_options`` with Redis: a broker that accepts and never answers is given up after a second, and
+what a killed worker had taken comes back within a minute or so."""
+
+
+def send_hints_by(app: Any) -> None:
+    """Have this Celery app sweep at once after messages were accepted. Without it, it does when the schedule says."""
+    hints.send_by(app)

@@ -1,0 +1,166 @@
+"""``manage.py agentweb_worker``: the messenger's background work, and what is over deleted, without a broker.
+
+It looks at the log every few seconds, and at once where a wake-up reaches it. Several workers share the work; one that
+is killed is made up for by the next look of any other.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Final
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import DatabaseError, InterfaceError, close_old_connections, connections
+
+from agentweb import upkeep
+from agentweb.access.database import is_passing
+from agentweb.aim import wakeups
+from agentweb.aim.sweep import Swept, sweep
+from agentweb.management.commands._migrated import MigratedCommand
+from agentweb.wire.clock import now_datetime
+
+logger = logging.getLogger("agentweb.worker")
+
+_SLICE_SECONDS: Final = 0.25
+"""How long a worker that waits takes at most to see that it is to end."""
+_GATHER_SECONDS: Final = 0.05
+_LONGEST_PERIOD: Final = 3_600.0
+_LONGEST_BACKOFF: Final = 30.0
+
+
+class Command(MigratedCommand):
+    help = (
+        "Do the messenger's background work every few seconds, and delete what is over every few minutes, until "
+        "SIGTERM or Ctrl-C. Run as many as you like."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--every", default="2", help="Seconds from look to look; 2 unless given.")
+        parser.add_argument("--once", action="store_true", help="Do everything that is due, once, and end.")
+        parser.add_argument(
+            "--json", action="store_true", help="Print a JSON object for each look that did something."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        every = _seconds(options["every"])
+        if options["once"]:
+            swept, cleared = sweep(every), upkeep.clear_expired()
+            self._report(swept, cleared, as_json=options["json"])
+            return
+        with _until_told_to_end() as stop:
+            self._work(every, stop, as_json=options["json"])
+
+    def _work(self, every: float, stop: _Stop, *, as_json: bool) -> None:
+        status, backoff, has_worked = _Status(self.stdout), 0.0, False
+        try:
+            while not stop():
+                before = wakeups.mark()
+                try:
+                    close_old_connections()
+                    swept = sweep(every, stop)
+                    cleared = upkeep.clear_expired_if_due(stop)
+                except (DatabaseError, InterfaceError) as error:
+                    if not has_worked or not is_passing(error):
+                        raise
+                    connections.close_all()
+                    backoff = min(max(every, 2 * backoff), _LONGEST_BACKOFF)
+                    logger.warning("The database does not answer; trying again in %g s: %s", backoff, error)
+                    _rest(backoff, before, stop)
+                    continue
+                has_worked, backoff = True, 0.0
+                if swept.events or swept.told or any((cleared or {}).values()):
+                    status.wipe()
+                    self._report(swept, cleared, as_json=as_json, is_loop=True)
+                status.show(swept)
+                _rest(every, before, stop)
+        finally:
+            status.wipe()
+
+    def _report(
+        self, swept: Swept, cleared: dict[str, int] | None, *, as_json: bool, is_loop: bool = False
+    ) -> None:
+        found = {"events": swept.events, "told": swept.told, "lag": swept.lag, "cleared": cleared or {}}
+        if as_json:
+            self.stdout.write(json.dumps({"at": now_datetime().isoformat(timespec="seconds"), **found}))
+            self.stdout.flush()
+        elif not is_loop or any((cleared or {}).values()):
+            gone = ", ".join(f"{n} {what.replace('_', ' ')}" for what, n in (cleared or {}).items() if n)
+            swept_ones = f"{swept.events} events swept, {swept.told} signals sent, {swept.lag} left"
+            self.stdout.write(f"{swept_ones}; deleted: {gone or 'nothing'}")
+
+
+class _Stop:
+    """Whether it is to end. A plain flag: a lock could be held by the very thread that a signal interrupts."""
+
+    is_set = False
+
+    def __call__(self) -> bool:
+        return self.is_set
+
+
+@dataclass
+class _Status:
+    """One line on a terminal that says that the worker lives; nothing anywhere else."""
+
+    to: Any
+    swept: int = 0
+    is_shown: bool = False
+
+    def show(self, swept: Swept) -> None:
+        self.swept += swept.events
+        if self.to.isatty():
+            at = time.strftime("%H:%M:%S")
+            self.to.write(f"\r\x1b[K{at}  {self.swept} events swept, {swept.lag} left", ending="")
+            self.to.flush()
+            self.is_shown = True
+
+    def wipe(self) -> None:
+        if self.is_shown:
+            self.to.write("\r\x1b[K", ending="")
+            self.to.flush()
+            self.is_shown = False
+
+
+def _rest(every: float, before: int, stop: _Stop) -> None:
+    """Wait for the next look: a while, or a wake-up. In slices, since a signal wakes nobody who waits."""
+    until = time.monotonic() + every
+    while not stop() and (left := until - time.monotonic()) > 0:
+        if wakeups.wait(left, before, at_most=_SLICE_SECONDS):
+            # What is accepted at the same time is one look.
+            time.sleep(_GATHER_SECONDS)
+            return
+
+
+@contextmanager
+def _until_told_to_end() -> Iterator[_Stop]:
+    """Set by SIGTERM and Ctrl-C: the batch under way is finished. A second one ends at once."""
+    stop = _Stop()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if stop():
+            raise KeyboardInterrupt
+        stop.is_set = True
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.05 <= seconds <= _LONGEST_PERIOD:
+        raise CommandError(f"--every: {text!r} is no number of seconds from 0.05 to {_LONGEST_PERIOD:g}.")
+    return seconds

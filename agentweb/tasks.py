@@ -1,0 +1,27 @@
+"""Tasks for Celery, found by its ``autodiscover_tasks()``; nothing else imports this module.
+
+They are shells over functions that the command ``agentweb_worker`` calls too. A task that gets lost, runs twice or dies
+in between changes nothing but when something is done. ``agentweb.beat`` says how often.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from celery import shared_task
+
+from agentweb import upkeep
+from agentweb.aim.sweep import sweep as sweep_log
+from agentweb.beat import RETENTION, SWEEP
+
+
+@shared_task(name=SWEEP, ignore_result=True)
+def sweep() -> dict[str, int]:
+    """Look at the messenger's log and do what is not done yet."""
+    return asdict(sweep_log())
+
+
+@shared_task(name=RETENTION, ignore_result=True)
+def retention() -> dict[str, int]:
+    """Delete what is over, as ``clear_expired`` does."""
+    return upkeep.clear_expired()
