@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session as SessionRow
 from django.db import connection
 from django.http import HttpResponse
 from django.template import engines
-from django.test import Client, RequestFactory, override_settings
+from django.test import AsyncRequestFactory, Client, RequestFactory, override_settings
 from django.test.utils import CaptureQueriesContext
 
+from agentweb.access import grants, revocations, sessions
 from agentweb.access.callers import AGENT, Caller
-from agentweb.aip.bridge import calls, live
+from agentweb.access.models import Grant, Session
+from agentweb.aip.bridge import calls, live, logins, open_pages
 from agentweb.aip.bridge.actions import action_at, actions_of
 from agentweb.aip.bridge.checks import check_logins
 from agentweb.aip.bridge.source import Calls
@@ -28,7 +35,9 @@ from agentweb.http.streams import Stream
 from agentweb.invoke.context import Context
 from agentweb.invoke.later import Later
 from agentweb.testing import TestAgent, clock
+from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError
+from tests.support.races import KINDS, fresh_database, race, run
 
 pytestmark = pytest.mark.usefixtures("catalog", "many_callers")
 
@@ -313,7 +322,13 @@ def turn(source: Calls, *streams: Stream, ended: tuple[Stream, ...] = ()) -> lis
 
 
 def begin(
-    user: User, name: str = "paint", value: Any = None, path: str = "/board", *, caller: Caller | None = None
+    user: User,
+    name: str = "paint",
+    value: Any = None,
+    path: str = "/board",
+    *,
+    caller: Caller | None = None,
+    request: Any = None,
 ) -> Later:
     """A call that an agent of this person asks for."""
     found = page_at(path)
@@ -323,7 +338,7 @@ def begin(
     context = Context(
         action=action,
         caller=caller or Caller(kind=AGENT, user_id=user.pk),
-        request=None,
+        request=request,
         request_id="rq_1",
         idempotency_key=None,
         till=None,
@@ -503,3 +518,356 @@ def test_a_site_without_logins_is_told_that_no_browser_can_be_asked(
 ) -> None:
     with override_settings(MIDDLEWARE=middleware):
         assert [message.id for message in check_logins(None)] == found
+
+
+# -- what ends a login while its page is open
+
+
+def log_in_over(client: Client, bob: User) -> None:
+    client.force_login(bob)  # without a cookie, so that no signal can know whose session it was
+
+
+def flush(client: Client, bob: User) -> None:
+    client.session.flush()
+
+
+def close_account(client: Client, bob: User) -> None:
+    User.objects.filter(username="ada").update(is_active=False)
+
+
+def set_password(client: Client, bob: User) -> None:
+    ada = User.objects.get(username="ada")
+    ada.set_password("another")
+    ada.save()
+
+
+def let_expire(client: Client, bob: User) -> None:
+    SessionRow.objects.update(expire_date=now_datetime() - timedelta(seconds=1))
+
+
+def change_secret_key(client: Client, bob: User) -> None:
+    OpenPage.objects.update(session="v1.AAAA")  # as it opens then
+
+
+END = Callable[[Client, User], None]
+ENDS = [log_in_over, flush, close_account, set_password, let_expire, change_secret_key]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("end", ENDS)
+def test_a_call_is_not_delivered_to_a_page_whose_login_is_over(
+    hers: Client, ada: User, bob: User, source: Calls, end: END
+) -> None:
+    stream = stream_of(open_page(hers, offers=["paint"]))
+    turn(source, stream)
+    later = begin(ada)
+    end(hers, bob)
+    assert turn(source, stream) == [(stream.topic, None)]
+    refused = error_of(later)
+    assert (refused.code, refused.retry_after) == ("browser_disconnected", 5)
+    assert not BrowserCall.objects.exists()
+    assert not live.live(ada.pk, "/board").is_connected
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_stream_ends_when_its_login_does_though_nobody_calls(
+    hers: Client, bob: User, source: Calls, end: END
+) -> None:
+    stream, other = stream_of(open_page(hers)), stream_of(open_page(hers))
+    turn(source, stream)
+    end(hers, bob)
+    assert turn(source, stream) == []
+    stream.memo.due_at = 0.0
+    assert turn(source, stream) == [(stream.topic, None)]
+    assert OpenPage.objects.get(pk=stream.topic).login == ""
+    assert OpenPage.objects.get(pk=other.topic).login != ""
+
+
+def test_a_person_who_changes_their_password_here_keeps_the_login_and_gets_a_new_tab(
+    hers: Client, ada: User, source: Calls
+) -> None:
+    stream = stream_of(open_page(hers))
+    turn(source, stream)
+    ada.set_password("another")
+    ada.save()
+    session = hers.session
+    request = RequestFactory().get("/")
+    request.session, request.user = session, ada
+    update_session_auth_hash(request, ada)
+    session.save()
+    hers.cookies["sessionid"] = session.session_key
+    stream.memo.due_at = 0.0
+    assert turn(source, stream) == [(stream.topic, None)]
+    open_page(hers)
+
+
+@pytest.mark.parametrize("engine", ["cache", "file", "cached_db", "signed_cookies"])
+def test_every_store_of_django_s_says_whether_the_login_is_there(
+    ada: User, source: Calls, engine: str, tmp_path: Path
+) -> None:
+    with override_settings(
+        SESSION_ENGINE=f"django.contrib.sessions.backends.{engine}", SESSION_FILE_PATH=str(tmp_path)
+    ):
+        client = Client()
+        client.force_login(ada)
+        stream = stream_of(open_page(client, offers=["paint"]))
+        turn(source, stream)
+        ask(ada)
+        assert len(turn(source, stream)) == 1
+        ask(ada)
+        if engine == "signed_cookies":  # such a store knows nothing; the person is looked at
+            User.objects.update(is_active=False)
+        else:
+            client.session.flush()
+        assert turn(source, stream) == [(stream.topic, None)]
+
+
+# -- what waits is taken back
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("how", ["closed", "logged out"])
+def test_a_page_that_closes_drops_what_waits_for_it(hers: Client, ada: User, source: Calls, how: str) -> None:
+    stream = stream_of(open_page(hers, offers=["paint"]))
+    turn(source, stream)
+    waiting = begin(ada)
+    if how == "closed":
+        say(hers, tab=stream.topic, closed=True)
+    else:
+        hers.logout()
+    assert BrowserCall.objects.get().state == BrowserCall.State.DROPPED
+    assert turn(source, stream) == []
+    refused = error_of(waiting)
+    assert (refused.code, refused.retry_after) == ("browser_disconnected", 5)
+    assert "nothing was done" in refused.message
+
+
+def end_of_page(caller: Caller, tab: str) -> None:
+    open_pages.close([tab])
+
+
+def end_of_grant(caller: Caller, tab: str) -> None:
+    revocations.revoke(caller.chain[-1].id)
+
+
+def end_of_key(caller: Caller, tab: str) -> None:
+    revocations.revoke(caller.subject)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("site_key")
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        (end_of_page, "browser_disconnected"),
+        (end_of_grant, "grant_revoked"),
+        (end_of_key, "grant_revoked"),
+    ],
+)
+def test_what_ends_between_the_look_and_the_taking_is_not_delivered(
+    hers: Client, ada: User, source: Calls, monkeypatch: pytest.MonkeyPatch, end: Any, code: str
+) -> None:
+    caller = caller_of(ada)
+    stream = stream_of(open_page(hers, offers=["paint"]))
+    turn(source, stream)
+    later = begin(ada, caller=caller)
+
+    def and_then_end(pages: Any) -> Any:
+        found = still_there(pages)
+        end(caller, stream.topic)
+        return found
+
+    still_there = logins.still_there
+    monkeypatch.setattr(logins, "still_there", and_then_end)
+    assert turn(source, stream) == []
+    assert error_of(later).code == code
+
+
+def caller_of(user: User) -> Caller:
+    """An agent that signs under a grant of the site."""
+    TestAgent(scopes=["*"], user=user)
+    chain = grants.parse_stored(Grant.objects.get().chain)
+    return Caller(kind=AGENT, subject=chain[-1].subject, chain=chain, user_id=user.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("site_key")
+def test_a_session_that_is_revoked_takes_back_what_waits_and_is_told_so_at_once(
+    hers: Client, ada: User, source: Calls
+) -> None:
+    stream = stream_of(open_page(hers, offers=["paint"]))
+    turn(source, stream)
+    session, caller = session_of(ada)
+    later = begin(ada, caller=caller)
+    # No stream takes it, and it is not the deadline that ends it.
+    sessions.revoke(session.pk)
+    refused = error_of(later)
+    assert (refused.code, refused.status) == ("session_revoked", 401)
+    assert turn(source, stream) == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("site_key")
+def test_a_new_password_takes_back_what_a_session_of_the_old_one_asked(
+    hers: Client, ada: User, source: Calls
+) -> None:
+    tab = open_page(hers, offers=["paint"])
+    _, caller = session_of(ada)
+    later, signed = begin(ada, caller=caller), begin(ada)
+    ada.set_password("another")
+    ada.save()
+    # In this browser they have logged in with it.
+    hers.force_login(ada)
+    fresh = open_page(hers, offers=["paint"])
+    BrowserCall.objects.update(page_id=fresh)
+    assert tab != fresh
+    [(_, told)] = turn(source, stream_of(fresh))
+    assert told["call"] == id_of(signed)
+    assert error_of(later).code == "session_revoked"
+
+
+@pytest.mark.usefixtures("site_key")
+def test_a_call_is_over_when_what_allowed_it_is(hers: Client, ada: User, source: Calls) -> None:
+    stream = stream_of(open_page(hers, offers=["paint"]))
+    turn(source, stream)
+    session, caller = session_of(ada)
+    with clock(session.expires_at.timestamp() - 2):
+        OpenPage.objects.update(connected_until=session.expires_at)
+        ask(ada, caller=caller)
+        assert BrowserCall.objects.get().deadline == session.expires_at
+
+
+def session_of(user: User) -> tuple[Session, Caller]:
+    made, token = sessions.create(user=user, scopes=["*"], expires_in=3_600, site="shop.example")
+    return made, sessions.authenticate(token, "shop.example", "192.0.2.1")
+
+
+# -- how many
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_any_number_of_calls_at_once_so_many_have_a_slot(kind: str, tmp_path: Path) -> None:
+    with fresh_database(kind, tmp_path) as database:
+        user_id = run(database, "tests.aip.bridge_racers:prepare")
+        answers = race(database, "tests.aip.bridge_racers:ask", [[user_id]] * 14)
+    assert sorted(answers) == ["asked"] * calls.MAX_OPEN + ["rate_limited"] * (14 - calls.MAX_OPEN)
+
+
+def test_a_slot_whose_waiter_was_lost_is_free_after_the_deadline(hers: Client, ada: User) -> None:
+    open_page(hers, offers=["paint"])
+    for _ in range(calls.MAX_OPEN):
+        ask(ada)
+    BrowserCall.objects.update(deadline=now_datetime())
+    ask(ada)
+    assert BrowserCall.objects.exclude(state=BrowserCall.State.OVER).count() == 1
+
+
+@pytest.mark.parametrize("is_threaded", [True, False])
+def test_a_process_waits_for_so_many_calls_and_no_more(
+    hers: Client, ada: User, settings: Any, is_threaded: bool
+) -> None:
+    names = ("STREAM_THREADS", "BRIDGE_CALLS_PER_PROCESS")
+    settings.AGENTWEB = {**settings.AGENTWEB, **dict.fromkeys(names, 2)}
+    open_page(hers, offers=["paint"])
+    request = RequestFactory().get("/") if is_threaded else AsyncRequestFactory().get("/")
+    first, second = begin(ada, request=request), begin(ada, request=request)
+    with pytest.raises(AgentError) as refused:
+        begin(ada, request=request)
+    assert (refused.value.code, refused.value.retry_after) == ("unavailable", 1)
+    assert BrowserCall.objects.count() == 2
+    # The other kind of thread has places of its own.
+    begin(ada, request=AsyncRequestFactory().get("/") if is_threaded else RequestFactory().get("/"))
+    # A call whose transaction failed is not waited for, and keeps no place.
+    del first, refused
+    gc.collect()
+    begin(ada, request=request)
+    assert second is not None
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("quick")
+def test_a_call_that_waits_keeps_no_database_s_connection(
+    hers: Client, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Connection:
+        def __init__(self, in_atomic_block: bool) -> None:
+            self.in_atomic_block = in_atomic_block
+            self.is_open = True
+
+        def close(self) -> None:
+            self.is_open = False
+
+    class Connections:
+        found = (Connection(False), Connection(True), Connection(False))
+
+        def all(self, *, initialized_only: bool) -> Any:
+            assert initialized_only
+            return self.found
+
+    open_page(hers, offers=["paint"])
+    later = begin(ada)
+    monkeypatch.setattr(calls, "connections", Connections())
+    assert error_of(later).code == "timeout"
+    assert [each.is_open for each in Connections.found] == [False, True, False]
+
+
+def test_the_rows_of_one_person_are_few_whatever_their_script_does(hers: Client, ada: User) -> None:
+    started = now_datetime().timestamp()
+    for number in range(60):
+        with clock(started + number):
+            tab = open_page(hers, state={"x": "y" * 1_000})
+            if number % 2:
+                say(hers, tab=tab, closed=True)
+    assert OpenPage.objects.count() <= 2 * open_pages.MAX_OPEN
+    with clock(started + 3_600):
+        open_page(hers)
+    assert OpenPage.objects.count() == 1
+
+
+def test_a_page_that_is_waited_for_is_kept_until_it_is_known_what_became_of_it(
+    hers: Client, ada: User
+) -> None:
+    tab = open_page(hers, offers=["paint"])
+    ask(ada)
+    say(hers, tab=tab, closed=True)
+    open_page(hers)
+    assert OpenPage.objects.filter(pk=tab).exists()
+    BrowserCall.objects.all().delete()
+    open_page(hers)
+    assert not OpenPage.objects.filter(pk=tab).exists()
+
+
+def test_what_ended_long_ago_goes_when_anybody_opens_a_page(hers: Client, ada: User, bob: User) -> None:
+    open_page(hers, offers=["paint"], state={"x": 1})
+    ask(ada)
+    his = Client()
+    with clock(now_datetime().timestamp() + 700):
+        his.force_login(bob)
+        open_page(his)
+    assert set(OpenPage.objects.values_list("user__username", flat=True)) == {"bob"}
+    assert not BrowserCall.objects.exists()
+
+
+# -- bodies that are no messages
+
+
+@pytest.mark.parametrize("enforce", [True, False])
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "multipart/form-data",
+        "multipart/form-data; boundary=",
+        'multipart/form-data; boundary="é"',
+        "multipart/form-data; boundary=x",
+        "application/x-www-form-urlencoded; charset=latin-1",
+        "application/x-www-form-urlencoded",
+        "text/plain",
+    ],
+)
+def test_a_form_is_refused_in_json_whatever_its_headers_say(
+    ada: User, enforce: bool, content_type: str
+) -> None:
+    client = Client(enforce_csrf_checks=enforce)
+    client.force_login(ada)
+    answer = client.post(URL, b"x=1", content_type=content_type)
+    assert code_of(answer) == (415, "unsupported_media_type")
