@@ -26,25 +26,38 @@ def toon_values(documents: list[bytes]) -> list[Any]:
 
     Skips where Node.js or the package is not; fails where they must be (AGENTWEB_REQUIRE_SERVICES=1).
     """
-    node = shutil.which("node")
-    if node is None:
-        _not_here("Node.js is not installed")
+    node = _node()
     modules = Path(os.environ.get("AGENTWEB_NODE_MODULES", JUDGES / "node_modules"))
     package = modules / "@toon-format" / "toon" / "dist" / "index.mjs"
     if not package.is_file():
         _not_here("@toon-format/toon is not installed: npm ci in tests/judges, or set AGENTWEB_NODE_MODULES")
-    asked = json.dumps([document.decode() for document in documents])
+    texts = [document.decode() for document in documents]
+    found: list[Any] = _ask([node, "--input-type=module", "-e", _DECODE, str(package)], texts)
+    return found
+
+
+def messenger_verdict(vector: dict[str, Any], texts: list[str]) -> tuple[list[str], list[str]]:
+    """What of a signing vector does not hold, and the RFC 8785 form of each JSON text, by ``judges/aim.mjs``.
+
+    Skips where Node.js is not; fails where it must be.
+    """
+    found = _ask([_node(), str(JUDGES / "aim.mjs")], {"vector": vector, "texts": texts})
+    return found["wrong"], found["texts"]
+
+
+def _node() -> str:
+    node = shutil.which("node")
+    if node is None:
+        _not_here("Node.js is not installed")
+    return str(node)
+
+
+def _ask(command: list[str], question: Any) -> Any:
     done = subprocess.run(
-        [str(node), "--input-type=module", "-e", _DECODE, str(package)],
-        input=asked,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
+        command, input=json.dumps(question), capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 0, done.stderr
-    found: list[Any] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 def _not_here(why: str) -> None:

@@ -247,7 +247,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "Only an Ed25519 key can become an identity; other keys and weak points are refused.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S11.2",
@@ -261,7 +260,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "An agent that chooses no name gets one derived from its key, always the same.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S11.4",
@@ -289,28 +287,24 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "A signature made for one HTTP method is refused with another.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S12.3",
         IDENTITY,
         "must",
         "A signature made for one request target is refused for any other, down to a byte of the query.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S12.4",
         IDENTITY,
         "must",
         "A signature made for another authority is refused.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S12.5",
         IDENTITY,
         "must",
         "A signature is refused when a byte of the request body has changed.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S12.6",
@@ -324,7 +318,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "A signature is refused when the nonce in the header is not the signed one.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S12.8",
@@ -352,7 +345,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "An envelope has id, from, to, type, ts, body and sig; one that lacks any of them is refused.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S14.2",
@@ -387,14 +379,12 @@ REQUIREMENTS = (
         IDENTITY,
         "may",
         "A body can be any JSON value: object, list, string, number or boolean.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S14.7",
         IDENTITY,
         "must",
         "A body that is null is refused.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S15.1",
@@ -402,14 +392,12 @@ REQUIREMENTS = (
         "must",
         "The envelope's signature is over the SHA-256 digest of its RFC 8785 form; one over the bare text "
         "is refused.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S15.2",
         IDENTITY,
         "must",
         "The member sig is left out of what is signed, and every other member is in it.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S15.3",
@@ -424,14 +412,12 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "A test vector is published, and our own code and an independent one both reproduce it.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S15.5",
         IDENTITY,
         "must",
         "An envelope above the described size is refused; one of exactly that size is accepted.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S16.1",
@@ -452,7 +438,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "The two signatures do not stand in for each other: neither verifies in the other's place.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S16.4",
@@ -609,7 +594,6 @@ REQUIREMENTS = (
         CONVERSATIONS,
         "must",
         "The Python client encrypts and decrypts direct messages.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S23.2",
