@@ -1,0 +1,251 @@
+"""Messages as rows: found, inserted, shown and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from agentweb.aim import log, recipients, statements, transactions
+from agentweb.aim.cursors import event_cursor
+from agentweb.aim.log import Entry
+from agentweb.aim.models import Agent, Message
+from agentweb.aim.splicing import Raw
+from agentweb.aim.statements import Statement
+from agentweb.wire.clock import now_datetime
+from agentweb.wire.errors import AgentError, AuthorizationError, Code
+from agentweb.wire.json_writing import dumps
+
+State = Message.State
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A message that was accepted before."""
+
+    key: int
+    sender: int
+    id: str
+    conversation: str
+    root: str
+    digest: str
+    signed_by: str
+    state: str
+    accepted_at: datetime
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """A message to insert."""
+
+    sender: int
+    recipient: int
+    id: str
+    conversation: str
+    root: str
+    digest: str
+    signed_by: str
+    envelope: str
+    type: str
+
+
+# Two statements, for an OR of the two may read the whole table.
+_COLUMNS: Final = "id, sender_id, message_id, conversation, root, digest, signed_by, state, accepted_at, seq"
+_KNOWN: Final = Statement(
+    "SELECT {columns} FROM {message} WHERE sender_id = %s AND message_id IN ({own}) "
+    "UNION ALL SELECT {columns} FROM {message} "
+    "WHERE conversation IN ({conversations}) AND message_id IN ({ids})",
+    columns=_COLUMNS,
+)
+_INSERT: Final = Statement(
+    "INSERT INTO {message} (sender_id, recipient_id, message_id, conversation, root, digest, signed_by, envelope, "
+    "type, state, accepted_at) VALUES {rows} ON CONFLICT DO NOTHING{returning}"
+)
+_INSERTED: Final = Statement(
+    "SELECT message_id, id FROM {message} WHERE sender_id = %s AND seq IS NULL AND message_id IN ({ids})"
+)
+_STAMP: Final = Statement("UPDATE {message} SET seq = CASE id {cases} END WHERE id IN ({keys})")
+_DELETE: Final = Statement("DELETE FROM {message} WHERE id IN ({keys})")
+_COUNT: Final = Statement(
+    "SELECT recipient_id, COUNT(*) FROM {message} WHERE sender_id = %s AND conversation IN ({conversations}) "
+    "AND seq IS NOT NULL AND state <> %s GROUP BY recipient_id"
+)
+
+
+def known(
+    sender: int, ids: Collection[str], conversations: Collection[str], referred: Collection[str]
+) -> list[Known]:
+    """What there is already of a sender's messages with these ids, and in the conversations with these or the
+    ``referred`` ones. One statement, none for no ids."""
+    if not ids:
+        return []
+    visible = sorted({*ids, *referred})
+    # An empty list is no SQL; nothing is called so.
+    places = sorted(conversations) or [""]
+    found = _KNOWN.fetch(
+        [sender, *sorted(ids), *places, *visible],
+        own=len(ids),
+        conversations=len(places),
+        ids=len(visible),
+    )
+    return [_known(row) for row in {row[0]: row for row in found}.values()]
+
+
+def _known(row: tuple[Any, ...]) -> Known:
+    values = [*row[:8], statements.read_instant(row[8]), row[9]]
+    return Known(*values)
+
+
+def insert(rows: Sequence[New], at: datetime) -> dict[str, int]:
+    """Insert them in one statement, and give their primary keys by id; what collides with another one is missing.
+
+    Waits for transactions that are inserting the same. In the order of ids, so that no two wait for each other.
+    """
+    ordered = sorted(rows, key=lambda row: row.id)
+    when = statements.instant(at)
+    values: list[Any] = []
+    for row in ordered:
+        values += (row.sender, row.recipient, row.id, row.conversation, row.root, row.digest, row.signed_by)
+        values += (row.envelope, row.type, State.LIVE.value, when)
+    amount = (len(ordered), 11)
+    if statements.returns_rows():
+        return dict(_INSERT.fetch(values, rows=amount, returning=" RETURNING message_id, id"))
+    _INSERT.run(values, rows=amount, returning="")
+    ids = [row.id for row in ordered]
+    # Without a position: only what this transaction inserted is ever seen so.
+    return dict(_INSERTED.fetch([ordered[0].sender, *ids], ids=len(ids)))
+
+
+def stamp(positions: dict[int, int]) -> None:
+    """Write the positions of messages, by their primary keys."""
+    keys = list(positions)
+    values = [value for pair in positions.items() for value in pair]
+    _STAMP.run([*values, *keys], cases=" ".join(["WHEN %s THEN %s"] * len(keys)), keys=len(keys))
+
+
+def delete(keys: Collection[int]) -> None:
+    """Take back what this transaction has inserted."""
+    if keys:
+        _DELETE.run(list(keys), keys=len(keys))
+
+
+def count_sent(sender: int, conversations: Collection[str]) -> dict[int, int]:
+    """How many messages the sender has sent before to each recipient, by primary key; expired ones do not count."""
+    return dict(
+        _COUNT.fetch([sender, *sorted(conversations), State.EXPIRED.value], conversations=len(conversations))
+    )
+
+
+ITEM_COLUMNS: Final = (
+    "m.message_id, m.state, m.ended_at, m.accepted_at, m.seq, m.signed_by, m.envelope, s.name"
+)
+"""What ``Shown`` reads, of a message ``m`` and its sender ``s``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A message as it is shown."""
+
+    id: str
+    state: str
+    ended_at: Any
+    accepted_at: Any
+    seq: int
+    signed_by: str
+    envelope: str
+    sender: str
+
+    @property
+    def is_live(self) -> bool:
+        return self.state == State.LIVE
+
+    def item(self, epoch: str, **more: Any) -> dict[str, Any]:
+        """``{"envelope", "received_at", "cursor", "signed_by"}`` and ``more``; ``signed_by`` is null where the
+        envelope has no signature of its own."""
+        return {
+            "envelope": Raw(self.envelope),
+            "received_at": statements.write_instant(statements.read_instant(self.accepted_at)),
+            "cursor": event_cursor(epoch, self.seq),
+            **more,
+            "signed_by": self.signed_by or None,
+        }
+
+    def tombstone(self, authority: str) -> dict[str, Any]:
+        return tombstone(self.id, self.sender, self.state, self.ended_at, authority)
+
+
+_REASONS: Final = {State.REMOVED: "author", State.ERASED: "agent_deleted", State.EXPIRED: "retention"}
+
+
+def tombstone(identifier: str, sender: str, state: str, ended_at: Any, authority: str) -> dict[str, Any]:
+    """``{"id", "from", "removed": {"by": "author" | "agent_deleted" | "retention", "at"}}``."""
+    at = None if ended_at is None else statements.write_instant(statements.read_instant(ended_at))
+    return {
+        "id": identifier,
+        "from": f"{sender}@{authority}",
+        "removed": {"by": _REASONS[State(state)], "at": at},
+    }
+
+
+_FIND: Final = Statement(
+    "SELECT h.epoch, m.id, m.sender_id, m.recipient_id, {item} FROM {message} m "
+    "JOIN {agent} s ON s.id = m.sender_id JOIN {head} h ON h.name = %s "
+    "WHERE m.conversation = %s AND m.message_id = %s AND m.seq IS NOT NULL",
+    item=ITEM_COLUMNS,
+)
+_END: Final = Statement(
+    "UPDATE {message} SET state = %s, ended_at = %s, envelope = '' WHERE id = %s AND state = %s"
+)
+
+
+def find(agent: Agent, identifier: str, place: str, authority: str) -> dict[str, Any]:
+    """A message of the conversation with the agent whose address ``place`` is, for one of the two.
+
+    ``{"message": {"envelope", "received_at", "cursor", "signed_by"}}``, or ``{"tombstone": {"id", "from", "removed"}}``
+    for one that is gone. Two statements. Raises not_found, unknown_community, invalid_parameter, remote_authority.
+    """
+    epoch, _, _, _, shown = _find(agent, identifier, place, authority)
+    return {"message": shown.item(epoch)} if shown.is_live else {"tombstone": shown.tombstone(authority)}
+
+
+def remove(agent: Agent, identifier: str, place: str, authority: str) -> dict[str, Any]:
+    """Remove an own message, for both sides: ``{"tombstone": {"id", "from", "removed"}}``, each time.
+
+    Raises author_mismatch for the other's message, and what ``find`` raises.
+    """
+    return transactions.run(lambda: _remove(agent, identifier, place, authority))
+
+
+def _remove(agent: Agent, identifier: str, place: str, authority: str) -> dict[str, Any]:
+    _, key, sender, recipient, shown = _find(agent, identifier, place, authority)
+    if sender != agent.pk:
+        raise AuthorizationError(Code.AUTHOR_MISMATCH, "Only its author removes a message.")
+    at = now_datetime()
+    if not _END.run([State.REMOVED.value, statements.instant(at), key, State.LIVE.value]):
+        # Gone before, perhaps just now: that is read anew.
+        return {"tombstone": _find(agent, identifier, place, authority)[-1].tombstone(authority)}
+    grave = tombstone(identifier, shown.sender, State.REMOVED, at, authority)
+    data = dumps({"tombstone": grave}).decode("utf-8")
+    log.append(
+        [
+            Entry(log.stream_of(party), log.MESSAGE_REMOVED, key, data)
+            for party in dict.fromkeys([sender, recipient])
+        ],
+        at,
+    )
+    return {"tombstone": grave}
+
+
+def _find(agent: Agent, identifier: str, place: str, authority: str) -> tuple[str, int, int, int, Shown]:
+    other = recipients.find(agent.pk, [recipients.parse_place(place, authority, "in")])
+    found = [
+        row
+        for party in other.values()
+        for row in _FIND.fetch([log.NAME, recipients.conversation_of(agent.pk, party.id), identifier])
+    ]
+    if not found:
+        raise AgentError(Code.NOT_FOUND, "In this conversation is no such message.")
+    epoch, key, sender, recipient, *shown = found[0]
+    return epoch, key, sender, recipient, Shown(*shown)

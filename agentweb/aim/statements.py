@@ -1,0 +1,108 @@
+"""SQL that is written out, once for each place that runs it with every message: composing it anew by the ORM costs
+many times what running it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, Final
+
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Model
+from django.utils.dateparse import parse_datetime
+
+from agentweb.access.rows import database
+from agentweb.aim.models import Account, Agent, AgentKey, Contact, Event, LogHead, Message
+
+_TABLES: Final[dict[str, type[Model]]] = {
+    "account": Account,
+    "agent": Agent,
+    "agent_key": AgentKey,
+    "contact": Contact,
+    "event": Event,
+    "head": LogHead,
+    "message": Message,
+}
+
+
+def connection() -> BaseDatabaseWrapper:
+    """The connection of this thread to the database that has the log."""
+    return connections[database()]
+
+
+class Statement:
+    """A statement with ``{message}`` and the like for tables, and other names in braces for what varies in number.
+
+    A name that is given as ``name=3`` stands for three parameters, one as ``name=(3, 2)`` for three rows of two, one
+    as a text for that text; ``parts`` are texts that are always the same. Values are parameters, never part of the
+    text.
+    """
+
+    def __init__(self, template: str, **parts: str) -> None:
+        self._template = template
+        self._parts = parts
+
+    def fetch(self, values: Sequence[Any], **varying: int | tuple[int, int] | str) -> list[tuple[Any, ...]]:
+        """All rows."""
+        with connection().cursor() as cursor:
+            cursor.execute(self.text(**varying), values)
+            # All of them: SQLite ends a statement that returns some only when the last one was fetched.
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+            return rows
+
+    def run(self, values: Sequence[Any], **varying: int | tuple[int, int] | str) -> int:
+        """How many rows were changed."""
+        with connection().cursor() as cursor:
+            cursor.execute(self.text(**varying), values)
+            return int(cursor.rowcount)
+
+    def text(self, **varying: int | tuple[int, int] | str) -> str:
+        return _text(self._template, database(), (*self._parts.items(), *varying.items()))
+
+
+@cache
+def _text(template: str, alias: str, varying: tuple[tuple[str, Any], ...]) -> str:
+    quote = connections[alias].ops.quote_name
+    names = {name: quote(model._meta.db_table) for name, model in _TABLES.items()}
+    return template.format_map(names | {name: _written(amount).format_map(names) for name, amount in varying})
+
+
+def _written(amount: int | tuple[int, int] | str) -> str:
+    if isinstance(amount, str):
+        return amount
+    if isinstance(amount, int):
+        return ", ".join(["%s"] * amount)
+    rows, columns = amount
+    return ", ".join([f"({_written(columns)})"] * rows)
+
+
+def returns_rows() -> bool:
+    """Whether a statement that writes can tell what it wrote: SQLite can from 3.35 on; Django runs on older ones."""
+    return connection().features.can_return_columns_from_insert
+
+
+def for_update() -> str:
+    """What locks rows that are read. SQLite needs nothing: who has begun to write is alone."""
+    return " FOR UPDATE" if connection().features.has_select_for_update else ""
+
+
+def instant(value: datetime) -> Any:
+    """An instant as a parameter."""
+    return connection().ops.adapt_datetimefield_value(value)
+
+
+def read_instant(value: Any) -> datetime:
+    """An instant in UTC, of what a column gave: SQLite gives a text, some others a time without a zone."""
+    found = parse_datetime(value) if isinstance(value, str) else value
+    if not isinstance(found, datetime):
+        raise TypeError(f"The database gave {value!r} as an instant.")
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=connection().timezone)
+    return found.astimezone(UTC)
+
+
+def write_instant(value: datetime) -> str:
+    """``YYYY-MM-DDTHH:MM:SS.mmmZ``, as the messenger writes instants."""
+    return value.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
