@@ -24,6 +24,7 @@ from agentweb.aim.sweep import sweep
 RANGE: Final = 5_000
 """Rows that one transaction deletes or empties at most."""
 
+_BATCH: Final = 1_000
 _CHALLENGE_MARGIN: Final = timedelta(hours=1)
 _ENVELOPE_WINDOW_DAYS: Final = 8
 """A day more than the age that an envelope may have when it is sent: its id is known for as long as it could come."""
@@ -143,8 +144,10 @@ def _forget_emptied(at: datetime) -> int:
     seen = min(consumers.positions().values())
     rows = Message.objects.filter(ended_at__lt=at - known, seq__lte=seen).exclude(state=Message.State.LIVE)
     deleted = 0
-    while found := list(rows.values_list("pk", flat=True)[:1_000]):
+    while found := list(rows.values_list("pk", flat=True)[:_BATCH]):
         deleted += write_patiently(partial(_delete_raw, Message.objects.filter(pk__in=found)))
+        if len(found) < _BATCH:
+            break
     return deleted
 
 
