@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from asgiref.sync import async_to_sync
 from django import forms
-from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.forms import ReadOnlyPasswordHashWidget
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.db.models.fields.files import FieldFile
@@ -27,15 +26,19 @@ from django.http import Http404
 from agentweb import conf
 from agentweb.access.callers import Caller
 from agentweb.aip.bridge.live import NOT_OPEN, Live
+from agentweb.aip.query_columns import is_secret_by_type, secret_columns
 from agentweb.catalog.pages import Page
+from agentweb.invoke.handlers import awaited
 from agentweb.invoke.redaction import redact
-from agentweb.invoke.results import ResultError, plain
+from agentweb.invoke.results import ResultError, listed, plain
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError, Code, RequestError, ServerError
 from agentweb.wire.json_values import check_value
 from agentweb.wire.json_writing import dumps
+from agentweb.wire.visible import visible
 
 if TYPE_CHECKING:
+    from django.contrib.auth.base_user import AbstractBaseUser
     from django.contrib.auth.models import AnonymousUser
     from django.http import HttpRequest
 
@@ -43,9 +46,11 @@ logger = logging.getLogger("agentweb.aip")
 
 MAX_ROWS: Final = 10_000
 """Rows of one queryset; a page that shows more shows them in pages."""
+MAX_PARTS: Final = 90_000
+"""Values in one state; the manifest around it has parts of its own, and no more than 100,000 together."""
 MAX_TOLD: Final = 10_000
 
-_told: Final[set[tuple[str, str]]] = set()
+_told: Final[set[tuple[str, str, str]]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,42 +81,47 @@ def state_of(
     """The state of the page for this caller, with what the open page in a browser added: a plain object.
 
     Raises not_found when the state function says that there is no such page, an AgentError (4xx) that it raised, and
-    state_error.
+    state_error. Of what the browser added, what does not fit is left out.
     """
     label = f"the page {page.path} ({request_id})"
+    removed: list[str] = []
     try:
         shown = {} if page.state is None else _called(page, context)
-        state = _object(plain({} if shown is None else shown, _converted))
-        state = _merged(state, browser)
-        check_value({"state": state})
-        redacted, removed = redact(state)
+        state = _object(plain({} if shown is None else shown, partial(_converted, removed)))
+        check_value({"state": state}, max_nodes=MAX_PARTS)
+        redacted, named = redact(state)
         state = _object(redacted)
         size, limit = len(dumps(state)), conf.get("PAGE_STATE_BYTES")
         if size > limit:
             raise ResultError(f"it has {size} bytes as JSON; AGENTWEB['PAGE_STATE_BYTES'] is {limit}")
     except (Http404, PermissionDenied):
         raise RequestError(Code.NOT_FOUND, "Nothing is here.") from None
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # SystemExit too: what ends a program is no answer to a request, and the server goes on.
         if isinstance(error, AgentError) and error.status < 500:
             raise
-        logger.error("The state of %s, %s, cannot be sent: %s", label, page.where, error, exc_info=error)
+        logger.error(
+            "The state of %s, %s, cannot be sent: %s",
+            label,
+            page.where,
+            visible(str(error) or type(error).__name__),
+            exc_info=error,
+        )
         raise ServerError(
             Code.STATE_ERROR,
             "The page could not say what it shows; nothing is known to be wrong with the request. Its actions can be "
             "called all the same. Report the request id.",
         ) from None
-    _tell(page, removed)
-    return state
+    _tell(page, "had secrets; removed", [*removed, *named])
+    return _with_browser(page, state, browser, limit) if browser.state else state
 
 
 def _called(page: Page, context: PageContext) -> Any:
     assert page.state is not None  # noqa: S101 - the caller looked
     shown = page.state(context)
-    return async_to_sync(_awaited)(shown) if inspect.isawaitable(shown) else shown
-
-
-async def _awaited(shown: Awaitable[Any]) -> Any:
-    return await shown
+    return async_to_sync(awaited)(shown) if inspect.isawaitable(shown) else shown
 
 
 def _object(state: Any) -> dict[str, Any]:
@@ -120,36 +130,60 @@ def _object(state: Any) -> dict[str, Any]:
     return state
 
 
-def _merged(state: dict[str, Any], browser: Live) -> dict[str, Any]:
-    """The state with what the browser added; where both name a thing, the site's own word stands.
+def _with_browser(page: Page, state: dict[str, Any], browser: Live, limit: int) -> dict[str, Any]:
+    """The state with what the browser added, as far as there is room.
 
-    What a browser says could be made up by whatever runs in it, and an agent may act on the state.
+    Where both name a thing, the site's own word stands: what a browser says could be made up by whatever runs in it,
+    and an agent may act on the state.
     """
-    return {**state, **{name: value for name, value in browser.state.items() if name not in state}}
+    added, named = redact(dict(browser.state))
+    merged, left_out = dict(state), []
+    room, parts = limit - len(dumps(state)), MAX_PARTS - _parts_of(state)
+    for name, value in added.items():
+        if name in state:
+            continue
+        try:
+            check_value({"state": {name: value}})
+            # The braces stand there already; a comma before every member but the first does not.
+            size, count = len(dumps({name: value})) - 2 + bool(merged), 1 + _parts_of(value)
+        except ValueError:
+            size = count = max(limit, MAX_PARTS) + 1
+        if size <= room and count <= parts:
+            merged[name] = value
+            room, parts = room - size, parts - count
+        else:
+            left_out.append(name)
+    _tell(page, "had secrets; removed", named)
+    _tell(page, "had no room for what the browser published; left out", left_out)
+    return merged
 
 
-def _tell(page: Page, removed: list[str]) -> None:
+def _parts_of(value: Any) -> int:
+    """How many values are in a value, at any depth."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return len(inner) + sum(_parts_of(each) for each in inner if isinstance(each, (dict, list)))
+
+
+def _tell(page: Page, what: str, names: list[str]) -> None:
     """Once for each page and name in a process: the same state is read every few seconds."""
-    new = sorted({name for name in removed if (page.path, name) not in _told})
+    new = sorted({name for name in names if (page.path, what, name) not in _told})
     if not new:
         return
     if len(_told) >= MAX_TOLD:
         _told.clear()
-    _told.update((page.path, name) for name in new)
-    logger.warning(
-        "The state of the page %s (%s) had members named like secrets; removed: %s",
-        page.path,
-        page.where,
-        ", ".join(new),
-    )
+    _told.update((page.path, what, name) for name in new)
+    logger.warning("The state of the page %s (%s) %s: %s", page.path, page.where, what, listed(new))
 
 
-def _converted(value: Any) -> Any:
-    """One step from what Django has for a page to plain JSON. Raises ResultError for anything else."""
+def _converted(removed: list[str], value: Any) -> Any:
+    """One step from what Django has for a page to plain JSON; ``removed`` gets the names of columns of secrets.
+
+    Raises ResultError for anything else.
+    """
     if isinstance(value, Model):
         return _row(value)
     if isinstance(value, QuerySet):
-        return _rows(value)
+        return _rows(value, removed)
     if isinstance(value, forms.BaseForm):
         return _form(value)
     if isinstance(value, FieldFile):
@@ -157,39 +191,40 @@ def _converted(value: Any) -> Any:
     raise ResultError(f"a {type(value).__module__}.{type(value).__qualname__} cannot be sent")
 
 
-def _rows(queryset: QuerySet[Any]) -> list[Any]:
+def _rows(queryset: QuerySet[Any], removed: list[str]) -> list[Any]:
+    secrets = [name for name, is_secret in secret_columns(queryset) if is_secret]
     rows = list(islice(queryset[: MAX_ROWS + 1], MAX_ROWS + 1))
     if len(rows) > MAX_ROWS:
         raise ResultError(f"a queryset has more than {MAX_ROWS} rows")
-    return rows
+    if not secrets:
+        return rows
+    if not all(isinstance(row, dict) for row in rows):
+        # Without its place the others would mean something else.
+        raise ResultError(
+            f"values_list() takes {listed(secrets)} from a secret; use values(), which leaves it out"
+        )
+    removed += secrets
+    return [{name: value for name, value in row.items() if name not in secrets} for row in rows]
 
 
 def _row(row: Model) -> dict[str, Any]:
     """The row's own columns by name, a foreign key as ``<name>_id``. What was not loaded is left out, not fetched."""
     absent = row.get_deferred_fields()
-    return {name: getattr(row, name) for name in _columns(type(row)) if name not in absent}
+    return {name: getattr(row, name) for name in _shown_columns(type(row)) if name not in absent}
 
 
 @lru_cache(maxsize=1_024)
-def _columns(model: type[Model]) -> tuple[str, ...]:
-    """Names of the columns that may be shown: passwords are known by their model and by the widget of their field."""
-    hidden = {"password"} if issubclass(model, AbstractBaseUser) else set()
-    names = []
-    for each in model._meta.concrete_fields:
-        widget = None
-        with suppress(
-            Exception
-        ):  # a field of the site's own may have no form field, in whatever way it says so
-            widget = each.formfield().widget  # type: ignore[union-attr]
-        if each.name not in hidden and not isinstance(widget, forms.PasswordInput):
-            names.append(each.attname)
-    return tuple(names)
+def _shown_columns(model: type[Model]) -> tuple[str, ...]:
+    """Names of all columns but those that are secret whatever their names are; of names, ``redact`` is the judge."""
+    return tuple(each.attname for each in model._meta.concrete_fields if not is_secret_by_type(each))
 
 
 def _form(form: forms.BaseForm) -> dict[str, Any]:
     """What the fields of a form hold, those for passwords aside."""
-    return {
-        name: form[name].value()
-        for name, each in form.fields.items()
-        if not isinstance(each.widget, forms.PasswordInput)
-    }
+    return {name: form[name].value() for name, each in form.fields.items() if not _asks_for_password(each)}
+
+
+def _asks_for_password(field: forms.Field) -> bool:
+    widgets = (field.widget, *getattr(field.widget, "widgets", ()))
+    kinds = (forms.PasswordInput, ReadOnlyPasswordHashWidget)
+    return any(isinstance(widget, kinds) for widget in widgets)

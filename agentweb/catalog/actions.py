@@ -81,7 +81,10 @@ class Action:
             return True
         try:
             answer = self.visible(user)
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            # SystemExit too, which would end the worker.
             logger.exception("visible() of the action %s failed; the action is hidden", self.name)
             return False
         if inspect.isawaitable(answer):

@@ -67,7 +67,10 @@ class Page:
             return True
         try:
             answer: Any = self.permission(user, **kwargs)
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            # SystemExit too, which would end the worker.
             logger.exception("permission() of the page %s failed; the page is hidden", self.path)
             return False
         if inspect.isawaitable(answer):

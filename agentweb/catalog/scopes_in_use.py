@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from agentweb.catalog.effects import Effect
-from agentweb.catalog.pages import Page, page_at
+from agentweb.catalog.pages import page_at
 from agentweb.catalog.registry import registry
-
-logger = logging.getLogger("agentweb.catalog")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +32,10 @@ def scopes_in_use(user: Any, *, pages: Iterable[str] | None = None) -> dict[str,
     names: set[str] | None = None
     if pages is None:
         # Who may see a page with parameters depends on them, and there are none yet.
-        shown = [page for page in registry.pages() if not page.parameters and _may_see(page, user, {})]
+        shown = [page for page in registry.pages() if not page.parameters and page.is_visible_to(user, {})]
     else:
         found_at = [found for found in map(page_at, pages) if found is not None]
-        shown = [page for page, kwargs in found_at if _may_see(page, user, kwargs)]
+        shown = [page for page, kwargs in found_at if page.is_visible_to(user, kwargs)]
         names = {name for page in shown for name in page.actions}
     found: defaultdict[str, list[Use]] = defaultdict(list)
     for action in registry.actions():
@@ -54,13 +51,3 @@ def scopes_in_use(user: Any, *, pages: Iterable[str] | None = None) -> dict[str,
                 title = f"{page.title}: {each.description}"
                 found[each.scope or ""].append(Use(each.name, title, "", each.effect, each.consequential))
     return {scope: sorted(found[scope], key=lambda use: use.title) for scope in sorted(found)}
-
-
-def _may_see(page: Page, user: Any, kwargs: Mapping[str, Any]) -> bool:
-    if page.permission is None:
-        return True
-    try:
-        return bool(page.permission(user, **kwargs))
-    except Exception:
-        logger.exception("permission() of the page %s failed; the page is hidden", page.path)
-        return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from inspect import iscoroutinefunction
 from typing import Any
@@ -46,17 +46,26 @@ def run(call: Call, value: Json, *, till: Till | None, consent: Callable[[], Non
         till=till,
     )
     handler: Callable[[Any, Any], Any] = action.handler
-    if iscoroutinefunction(handler):
-        handler = async_to_sync(handler)
+    is_async = iscoroutinefunction(handler)
     with _heard(call):
         # A type of the site's own may refuse values too, while it is made.
         inp = action.to_python(action.input.prepare(value), context)
         if consent is not None:
             consent()
         result = handler(inp, context)
+        if is_async:
+            result = async_to_sync(awaited)(result)
         if action.represent is None or isinstance(result, Later):
             return result
         return action.represent(result, context)
+
+
+async def awaited(coming: Awaitable[Any]) -> Any:
+    """What comes of the site's own coroutine. A SystemExit in it is a crash: it would end the loop that runs us all."""
+    try:
+        return await coming
+    except SystemExit as error:
+        raise Aborted("ended by SystemExit") from error
 
 
 def wait(call: Call, later: Later) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
@@ -21,8 +21,13 @@ from agentweb import conf
 from agentweb.invoke.redaction import redact
 from agentweb.wire import strict_json
 from agentweb.wire.schema import CompiledSchema
+from agentweb.wire.visible import visible
 
 logger = logging.getLogger("agentweb.invoke")
+
+MAX_NAMES: Final = 20
+MAX_NAME: Final = 100
+"""Names, and characters of one, in a line of the log."""
 
 _AS_THEY_ARE: Final = frozenset({str, int, float, bool, type(None)})
 """Of exactly these types nearly every member is."""
@@ -59,7 +64,9 @@ def _check_output(value: Any, call: str, output: CompiledSchema) -> None:
         logger.error(
             "The result of %s does not fit its declared output: %s%s",
             call,
-            ", ".join(f"{problem['pointer'] or 'the whole'} ({problem['code']})" for problem in problems),
+            ", ".join(
+                f"{visible(problem['pointer']) or 'the whole'} ({problem['code']})" for problem in problems
+            ),
             " and more" if is_cut else "",
         )
 
@@ -73,9 +80,15 @@ def published(value: Any, call: str) -> Any:
     strict_json.check_value(converted)
     checked, removed = redact(converted)
     if removed:
-        names = ", ".join(sorted(set(removed)))
-        logger.warning("The answer of %s had members named like secrets; removed: %s", call, names)
+        logger.warning("The answer of %s had secrets; removed: %s", call, listed(removed))
     return checked
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names of members for one line of the log. Whoever chose them may have put a line into one."""
+    shown = [visible(name[:MAX_NAME]) for name in sorted(set(names))]
+    more = f" and {len(shown) - MAX_NAMES} more" if len(shown) > MAX_NAMES else ""
+    return ", ".join(shown[:MAX_NAMES]) + more
 
 
 def plain(value: Any, other: Callable[[Any], Any] | None = None) -> Any:
@@ -84,7 +97,8 @@ def plain(value: Any, other: Callable[[Any], Any] | None = None) -> Any:
     ``other`` converts one step of what is left, and may raise as this does. Raises ResultError.
     """
     if value is None or (isinstance(value, (bool, int, float, Decimal)) and not isinstance(value, Enum)):
-        return value
+        # Not -0.0, which TOON cannot say; to JSON it is the same number.
+        return 0.0 if isinstance(value, float) and value == 0 else value
     if isinstance(value, Enum):
         return plain(value.value, other)
     if isinstance(value, str):
