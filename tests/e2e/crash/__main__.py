@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     outcome = run(plan, bar(sys.stderr), keep=given.keep)
     print(json.dumps(outcome.as_json(), indent=1) if given.json else words(outcome))
-    return 0 if outcome.passed else 1
+    return 0 if outcome.passed and outcome.is_enough else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -82,15 +82,22 @@ def words(outcome: Outcome) -> str:
     """The outcome for people."""
     kills = ", ".join(f"{count} {name}" for name, count in sorted(outcome.kills.items()))
     refused = ", ".join(f"{count} {code}" for code, count in sorted(outcome.refused.items()))
+    ends = ", ".join(f"{count} {name}" for name, count in sorted(outcome.ends.items()))
+    verdict = "PASS" if outcome.passed and outcome.is_enough else "FAIL"
     lines = [
-        f"{'PASS' if outcome.passed else 'FAIL'}: {outcome.plan.database}, {outcome.plan.server}, "
+        f"{verdict}: {outcome.plan.database}, {outcome.plan.server}, "
         f"seed {outcome.plan.seed}, {outcome.seconds:.0f} s",
         f"  killed {sum(outcome.kills.values())} times: {kills or 'nothing'}",
+        *([f"  ended by themselves: {ends}"] if ends else []),
         f"  {outcome.acknowledged} acknowledged ({outcome.duplicates} as duplicates), {outcome.messages} messages, "
         f"{outcome.lost_answers} answers lost, refused: {refused or 'none'}",
         f"  {outcome.events} events, read {outcome.read} times; {outcome.replays} requests replayed; "
         f"{outcome.deleted} expired events deleted",
     ]
+    if not outcome.is_enough:
+        lines.append(
+            f"  fewer than {outcome.plan.kills} kills or {outcome.plan.acknowledgements} acknowledgements"
+        )
     for breach in outcome.breaches:
         lines.append(f"  {breach.count} x {breach.rule.value}")
         lines += [f"      {example}" for example in breach.examples]

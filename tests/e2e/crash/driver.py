@@ -29,8 +29,6 @@ from tests.e2e.crash.speaker import Answer, Lost, Speaker
 from tests.e2e.servers import free_port
 from tests.support.races import ROOT
 
-FINISHING_SECONDS: Final = 90
-"""How long everybody may take to finish once nothing is killed any more."""
 TICK_SECONDS: Final = 0.02
 
 
@@ -44,6 +42,7 @@ class Outcome:
     acknowledged: int = 0
     duplicates: int = 0
     lost_answers: int = 0
+    ends: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     messages: int = 0
     events: int = 0
@@ -55,6 +54,11 @@ class Outcome:
     @property
     def passed(self) -> bool:
         return not self.breaches
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there were as many kills and acknowledgements as the plan asks for."""
+        return self.server_kills >= self.plan.kills and self.acknowledged >= self.plan.acknowledgements
 
     @property
     def server_kills(self) -> int:
@@ -74,6 +78,7 @@ class Outcome:
             "acknowledged": self.acknowledged,
             "duplicates": self.duplicates,
             "lost_answers": self.lost_answers,
+            "ended_by_themselves": dict(self.ends),
             "refused": dict(self.refused),
             "messages": self.messages,
             "events": self.events,
@@ -210,9 +215,11 @@ class _Run:
                 self.database.wait_until_up()
             self._say("prepare")
             self._django("prepare", str(self.plan.old_events))
-            for part in self.services:
+            # The worker begins with everybody else: what it has to delete is there already.
+            needed = [part for part in self.services if part.name != "worker"]
+            for part in needed:
                 part.start()
-            for part in self.services:
+            for part in needed:
                 part.wait_until_up()
             self._introduce()
             yield self
@@ -246,7 +253,7 @@ class _Run:
         """Register every agent, as newcomers do."""
         for name, key in self.keys.items():
             speaker = Speaker(self.port, key)
-            challenge = _until(lambda speaker=speaker: speaker.ask("POST", "/v2/challenges"), 201)
+            challenge = _until(lambda: Speaker(self.port, None).ask("POST", "/v2/challenges"), 201)
             public = keys.public_of(key)
             solution = solve(challenge["challenge"], public, challenge["difficulty"])
             asked = {
@@ -275,6 +282,7 @@ class _Run:
         self._say("finish", 1.0)
         self._let_everybody_finish()
         self.outcome.seconds = time.monotonic() - began
+        self.outcome.ends.update({part.name: part.ends for part in self.services if part.ends})
         self._judge()
         return self.outcome
 
@@ -293,7 +301,7 @@ class _Run:
                 spent=self.plan.quota is not None,
             )
             command = python("-m", "tests.e2e.crash.writer", settings.text())
-            self.writers.append(self._part(f"writer-{number}", command, 15))
+            self.writers.append(self._part(f"writer-{number}", command, 15, lives=True))
             self.tails.append(Tail(path))
         for number in range(self.plan.readers):
             name = self.plan.agents[number % len(self.plan.agents)]
@@ -309,9 +317,10 @@ class _Run:
             )
             command = python("-m", "tests.e2e.crash.reader", following.text())
             # One of them lives through it all.
-            self.readers.append(self._part(f"reader-{number}", command, 6 if number else 0))
-        for part in [*self.writers, *self.readers]:
-            part.start()
+            self.readers.append(self._part(f"reader-{number}", command, 6 if number else 0, lives=True))
+        for part in [*self.services, *self.writers, *self.readers]:
+            if not part.is_running:
+                part.start()
 
     def _kill_at_random(self, began: float) -> None:
         everything = [*self.services, *self.writers, *self.readers]
@@ -325,15 +334,21 @@ class _Run:
             if now - last_look > 1:
                 last_look = now
                 self._count()
-                self._say("kill", min(1.0, (now - began) / self.plan.seconds))
+                self._say("kill", self._share(now - began))
             time.sleep(TICK_SECONDS)
 
     def _is_enough(self, now: float, began: float) -> bool:
-        outcome, plan = self.outcome, self.plan
-        if now - began < plan.seconds:
+        if now - began < self.plan.seconds:
             return False
-        reached = outcome.server_kills >= plan.kills and outcome.acknowledged >= plan.acknowledgements
-        return reached or now - began > plan.at_most
+        return self.outcome.is_enough or now - began > self.plan.at_most
+
+    def _share(self, seconds: float) -> float:
+        """Of what the plan asks for, the part that is the furthest from being done."""
+        plan, outcome = self.plan, self.outcome
+        parts = [seconds / plan.seconds if plan.seconds else 1.0]
+        parts += [outcome.server_kills / plan.kills] if plan.kills else []
+        parts += [outcome.acknowledged / plan.acknowledgements] if plan.acknowledgements else []
+        return max(0.0, min(1.0, *parts))
 
     def _count(self) -> None:
         for tail in self.tails:
@@ -361,7 +376,7 @@ class _Run:
                 part.start()
         self.stop.touch()
         self._wait_for(self.writers)
-        deadline = time.monotonic() + FINISHING_SECONDS
+        deadline = time.monotonic() + self.plan.finishing
         while time.monotonic() < deadline and self._django("lag").strip() != "0":
             time.sleep(0.5)
         self.finish.touch()
@@ -370,7 +385,7 @@ class _Run:
 
     def _wait_for(self, parts: list[Part]) -> None:
         """Until they have ended; who does not is ended, and the oracle finds what is missing."""
-        deadline = time.monotonic() + FINISHING_SECONDS
+        deadline = time.monotonic() + self.plan.finishing
         while time.monotonic() < deadline and any(part.is_running for part in parts):
             time.sleep(0.1)
         for part in parts:

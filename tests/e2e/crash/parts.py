@@ -19,13 +19,16 @@ from tests.e2e.crash import cluster
 from tests.support.races import ROOT
 
 STARTING_SECONDS: Final = 60
+MOST_ENDS: Final = 3
+"""How often something may end by itself before it answers for the first time."""
 
 
 @dataclass
 class Part:
     """``interval`` is how many seconds it lives on average once it answers; 0: it is left alone.
 
-    ``answers`` says whether it is at work. ``one_of`` is the chance that only one of its children is killed, whom
+    ``answers`` says whether it is at work. Where ``lives``, that it ends by itself is an error; else it is started
+    again, and ``ends`` counts that. ``one_of`` is the chance that only one of its children is killed, whom
     it replaces itself. ``with_children``: they are in sessions of their own and are killed one by one.
     """
 
@@ -38,9 +41,12 @@ class Part:
     one_of: float = 0.0
     with_children: bool = False
     identity: dict[str, Any] = field(default_factory=dict)
+    lives: bool = False
     kills: int = 0
+    ends: int = 0
     process: subprocess.Popen[bytes] | None = None
     _killed_at: float | None = None
+    _was_killed: bool = False
     _started_at: float = 0.0
 
     def start(self) -> None:
@@ -56,6 +62,7 @@ class Part:
                 **self.identity,
             )
         self._killed_at = None
+        self._was_killed = False
         self._started_at = time.monotonic()
 
     @property
@@ -71,6 +78,7 @@ class Part:
             with suppress(ProcessLookupError):
                 os.kill(source.choice(offspring), signal.SIGKILL)
             return
+        self._was_killed = True
         if self.with_children and self.process.poll() is None:
             os.kill(self.process.pid, signal.SIGSTOP)  # or it replaces them
             offspring = cluster.children(self.process.pid)
@@ -86,7 +94,7 @@ class Part:
     def tick(self, source: random.Random, now: float) -> bool:
         """Start what is down; kill it when its time has come. Whether it was killed."""
         if not self.is_running:
-            self.start()
+            self._come_back()
         if not self.interval:
             return False
         if self._killed_at is None:
@@ -101,13 +109,22 @@ class Part:
         self.kills += 1
         return True
 
+    def _come_back(self) -> None:
+        if self.process is not None and not self._was_killed:
+            if self.lives:
+                raise RuntimeError(f"{self.name} ended by itself:\n{self.last_words()}")
+            self.ends += 1
+        self.start()
+
     def wait_until_up(self, seconds: float = STARTING_SECONDS) -> None:
         deadline = time.monotonic() + seconds
         while not self.answers():
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{self.name} does not start:\n{self.last_words()}")
             if not self.is_running:
-                self.start()
+                if self.ends == MOST_ENDS:
+                    raise RuntimeError(f"{self.name} ends at once:\n{self.last_words()}")
+                self._come_back()
             time.sleep(0.05)
 
     def end(self) -> None:

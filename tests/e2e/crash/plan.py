@@ -20,6 +20,8 @@ class Plan:
     """Kills go on for ``seconds``, and beyond until there were ``kills`` and ``acknowledgements``, at most ``at_most``
     seconds in all.
 
+    ``finishing`` is how many seconds everybody may take to finish once nothing is killed any more.
+
     ``quota`` is how many messages each agent may have accepted, None for more than it sends. ``pace`` divides the time
     that processes live. ``bug`` is planted in the servers. ``old_events`` are in the log from the beginning, for
     retention to delete meanwhile.
@@ -37,8 +39,9 @@ class Plan:
     kills: int = 0
     acknowledgements: int = 0
     at_most: float = 3_600
+    finishing: float = 90
     bug: str = ""
-    old_events: int = 12_000
+    old_events: int = 40_000
 
     @property
     def agents(self) -> list[str]:

@@ -87,6 +87,19 @@ def test_a_part_that_never_answers_is_an_error_with_its_last_words(tmp_path: Pat
     part.end()
 
 
+def test_a_part_that_ends_by_itself_is_started_again_or_is_an_error(tmp_path: Path) -> None:
+    part = Part("short", python("-c", "print('no more', flush=True)"), {}, tmp_path / "log")
+    part.start()
+    assert part.process is not None
+    part.process.wait()
+    part.tick(random.Random(1), time.monotonic())
+    assert part.ends == 1
+    part.process.wait()
+    part.lives = True
+    with pytest.raises(RuntimeError, match="no more"):
+        part.tick(random.Random(1), time.monotonic())
+
+
 def test_a_postmaster_killed_with_its_children_recovers_what_was_committed(tmp_path: Path) -> None:
     import psycopg
 
