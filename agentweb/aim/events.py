@@ -6,6 +6,7 @@ deleted between looking at the floor and reading, and the last position stands f
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from agentweb import conf
@@ -15,12 +16,10 @@ from agentweb.aim.messages import ITEM_COLUMNS, Shown
 from agentweb.aim.models import Agent, Contact
 from agentweb.aim.splicing import Raw
 from agentweb.aim.statements import Statement
-from agentweb.wire.errors import AgentError, Code
+from agentweb.wire.errors import AgentError, Code, RequestError
 from agentweb.wire.strict_json import loads
 
-TYPES: Final = tuple(log.SCOPES)
-"""Every type of event there is."""
-
+_TYPE: Final = re.compile(r"[a-z]{1,20}(?:\.[a-z]{1,20})?")
 
 # Each stream by itself, in the order of its index and with its own limit: rows of both together would be sorted anew
 # for every page of a long replay.
@@ -56,13 +55,13 @@ def read_events(
 
     Raises invalid_cursor for what is no cursor of the log; cursor_expired (410) where events after it are deleted;
     cursor_future (409) where the log never got there, having been restored from a backup. Both have ``details``
-    ``{"oldest_cursor", "latest_cursor", "retention_days"}``.
+    ``{"oldest_cursor", "latest_cursor", "retention_days"}``. invalid_parameter for what is no list of types.
     """
     if after == cursors.NOW:
         ends = log.ends()
         return _page([], event_cursor(ends.epoch, ends.last), has_more=False)
     epoch, position = (None, 0) if after is None else parse_event_cursor(after)
-    wanted = sorted(set(types.split(","))) if types else []
+    wanted = _wanted(types)
     chosen = f" AND e.type IN ({', '.join(['%s'] * len(wanted))})" if wanted else ""
     rows = _PAGE.fetch(
         [
@@ -85,6 +84,20 @@ def read_events(
     has_more = len(found) > limit
     end = found[limit - 1][3] if has_more else last
     return _page(events, event_cursor(current, end), has_more=has_more)
+
+
+def _wanted(types: str | None) -> list[str]:
+    """Types of events in a list with commas; all when there is none. One that is not written here never comes."""
+    if types is None:
+        return []
+    wanted = sorted(set(types.split(",")))
+    if not all(map(_TYPE.fullmatch, wanted)):
+        raise RequestError(
+            Code.INVALID_PARAMETER,
+            f"types is a list of types of events with commas between them: {', '.join(log.SCOPES)}.",
+            field="types",
+        )
+    return wanted
 
 
 def _page(events: list[dict[str, Any]], cursor: str, *, has_more: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from agentweb.aim.log import Entry
 from agentweb.aim.models import Agent, Message
 from agentweb.aim.splicing import Raw
 from agentweb.aim.statements import Statement
+from agentweb.wire.aim.envelope import ID
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError, AuthorizationError, Code
 from agentweb.wire.json_writing import dumps
@@ -239,7 +240,9 @@ def _remove(agent: Agent, identifier: str, place: str, authority: str) -> dict[s
 
 
 def _find(agent: Agent, identifier: str, place: str, authority: str) -> tuple[str, int, int, int, Shown]:
-    other = recipients.find(agent.pk, [recipients.parse_place(place, authority, "in")])
+    name = recipients.parse_place(place, authority, "in")
+    # What is no id is in no conversation, and need not be asked for.
+    other = recipients.find(agent.pk, [name] if ID.fullmatch(identifier) else [])
     found = [
         row
         for party in other.values()

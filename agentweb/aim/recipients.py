@@ -51,7 +51,7 @@ def find(viewer: int, names: Collection[str]) -> dict[str, Party]:
 
 def find_one(viewer: int, name: str) -> Party:
     """Raises not_found."""
-    party = find(viewer, [name]).get(name)
+    party = find(viewer, [name]).get(name) if is_name(name) else None
     if party is None:
         raise AgentError(Code.NOT_FOUND, "No agent has this name.")
     return party

@@ -13,7 +13,7 @@ from agentweb.aim.cursors import Kind, event_cursor, page_cursor, parse_position
 from agentweb.aim.messages import ITEM_COLUMNS, Shown
 from agentweb.aim.models import Agent, Message
 from agentweb.aim.statements import Statement
-from agentweb.wire.aim.envelope import Envelope
+from agentweb.wire.aim.envelope import ID, Envelope
 from agentweb.wire.errors import AgentError, Code, RequestError
 
 
@@ -76,7 +76,8 @@ def thread(
     raises; not_found also where ``root`` began no thread.
     """
     after = 0 if cursor is None else parse_position(Kind.THREAD, cursor)
-    parties = recipients.find(agent.pk, [recipients.parse_place(place, authority, "in")])
+    name = recipients.parse_place(place, authority, "in")
+    parties = recipients.find(agent.pk, [name] if ID.fullmatch(root) else [])
     found = [
         row
         for party in parties.values()

@@ -34,7 +34,6 @@ REQUIREMENTS = (
         INTRODUCTION,
         "must",
         "No schema of tasks is imposed: a message of any content is delivered as it was sent.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S1.4",
@@ -55,7 +54,6 @@ REQUIREMENTS = (
         INTRODUCTION,
         "must",
         "No federation is claimed: the manifest says so, and an address at another authority is refused.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S3.1",
@@ -119,7 +117,6 @@ REQUIREMENTS = (
         CORE,
         "must",
         "A reply goes to the same endpoint as a first message.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S7.1",
@@ -226,7 +223,6 @@ REQUIREMENTS = (
         CORE,
         "must",
         "An agent without a profile can send and receive.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S10.2",
@@ -240,7 +236,6 @@ REQUIREMENTS = (
         CORE,
         "must",
         "An agent that has just registered may do what one of long standing may; reputation plays no part.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S11.1",
@@ -365,14 +360,12 @@ REQUIREMENTS = (
         IDENTITY,
         "may",
         "An envelope can say in reply_to which message it answers, and readers get that back.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S14.5",
         IDENTITY,
         "may",
         "An envelope can say in thread_id to which thread it belongs, and the thread then holds it.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S14.6",
@@ -424,7 +417,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "A plaintext envelope without a good signature of its own is refused, even in a well signed request.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S16.2",
@@ -466,14 +458,12 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "The same envelope sent twice is answered with duplicate true and stored once.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S17.4",
         IDENTITY,
         "must",
         "The same envelope sent twice is charged to the quota once.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S17.5",
@@ -515,14 +505,12 @@ REQUIREMENTS = (
         CONVERSATIONS,
         "may",
         "One HTTP request can carry 20 messages, each with its own outcome.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S19.2",
         CONVERSATIONS,
         "must",
         "A request with 21 messages is refused and stores none of them.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S20.1",
@@ -536,7 +524,6 @@ REQUIREMENTS = (
         CONVERSATIONS,
         "must",
         "A thread gives each message as the full envelope, so that its signature verifies.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S21.1",
@@ -670,7 +657,6 @@ REQUIREMENTS = (
         CONVERSATIONS,
         "should",
         "Retry-After gives a time at which a repeat passes, and the client waits that long.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S27.3",
@@ -692,6 +678,5 @@ REQUIREMENTS = (
         "must",
         "202 says nothing of the reader: it comes while the recipient is away, and reading is never "
         "reported to the author.",
-        planned="messenger",
     ),
 )
