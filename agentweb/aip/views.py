@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from rest_framework.request import Request
 
@@ -19,18 +19,21 @@ from agentweb.catalog.pages import Page
 from agentweb.http.documents import Place
 from agentweb.http.headers import answer_document, is_preflight
 from agentweb.http.mount import mount_prefix
+from agentweb.http.site_urls import nothing_at
 from agentweb.http.views import AgentView, method_not_allowed
 from agentweb.wire.errors import Code, RequestError
 
 _INCLUDE: Final = "include"
 _DENIED: Final = "denied"
+_OF_OURS: Final = ("user", "auser")
+"""Attributes of a request that are those of its caller, once it is known."""
 
 
 class PageManifestView(AgentView):
     """The manifest of one page in one form: public for everybody, of the session for the holder of a grant.
 
     A page that the caller may not see is in every respect one that does not exist, so the caller is established
-    before anything is said about it.
+    before anything is said about it, and the site's own 404 is the answer.
     """
 
     limits_anonymous = False
@@ -39,6 +42,19 @@ class PageManifestView(AgentView):
     form: ClassVar[Form] = JSON_FORM
     is_at_page: ClassVar[bool] = False
     """Whether it answers at the URL of the page itself."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        before = vars(request).copy()
+        self.is_hidden = False
+        response = super().dispatch(request, *args, **kwargs)
+        if not self.is_hidden:
+            return response
+        # Nobody has resolved this path, and nobody's token was looked at: so the site's 404 page finds the request.
+        for name in _OF_OURS:
+            vars(request).pop(name, None)
+            vars(request).update({name: before[name]} if name in before else {})
+        request.resolver_match = None
+        raise nothing_at(request.path_info)
 
     def check_route(self) -> None:
         if self.page.permission is None:
@@ -49,6 +65,7 @@ class PageManifestView(AgentView):
         if self.page.permission is None or is_preflight(self.http_request):
             return
         if not self.page.is_visible_to(self.caller.user, kwargs):
+            self.is_hidden = True
             raise RequestError(Code.NOT_FOUND, "Nothing is here.")
         if self.http_request.method not in self.allowed_methods:
             raise method_not_allowed(self.allowed_methods)

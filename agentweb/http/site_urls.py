@@ -64,6 +64,19 @@ def has_own_url(path: str, *, beside: str) -> bool:
         _without_us.reset(token)
 
 
+def nothing_at(path_info: str) -> Resolver404:
+    """What Django raises for a request's path when nothing is there: what the URLconf says of it without us."""
+    token = _without_us.set(True)
+    try:
+        get_resolver(get_urlconf()).resolve(path_info)
+    except Resolver404 as error:
+        return error
+    finally:
+        _without_us.reset(token)
+    # A pattern of the site's takes every path; its view cannot be run from here, past the middleware.
+    return Resolver404({"path": path_info, "tried": []})
+
+
 def is_asked_without_us() -> bool:
     """Whether the URLconf is asked what it would do without us: then a resolver of ours finds nothing."""
     return _without_us.get()

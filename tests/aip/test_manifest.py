@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
+from django.http import HttpResponse
 from django.test import override_settings
 
 from agentweb import action, page
@@ -15,6 +17,7 @@ from agentweb.access import sessions
 from agentweb.catalog.registry import registry
 from agentweb.testing import PersonKey, TestAgent, clock
 from agentweb.wire import toon
+from tests.aip import sites
 from tests.aip.sites import ORIGIN, declare_control_panel, declare_shop
 from tests.support.node import toon_values
 from tests.support.web import send
@@ -302,9 +305,42 @@ def test_a_page_that_the_caller_may_not_see_is_404_in_both_scopes(address: str) 
         assert answer.status_code == 404
     assert send("POST", address).status_code == 404
     assert send("OPTIONS", address).status_code == 404
-    found = agent.get(address)
-    assert found.json()["error"]["code"] == "not_found"
-    assert found["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS"])
+@pytest.mark.parametrize(("address", "missing"), [("/orders/8", "/orderz/8"), ("/staff", "/stuff")])
+def test_a_hidden_page_answers_as_one_that_is_not_there(
+    address: str, missing: str, method: str, settings: Any
+) -> None:
+    declare_shop()
+    settings.ROOT_URLCONF = WithItsOwn404
+    agent = session(ada(id=7), "*")
+    for suffix in (".json", ".toon", ".json/", ".json?a=b"):
+        for ask in (partial(send, method), lambda path: agent.request(method, path)):
+            hidden, nothing = ask(address + suffix), ask(missing + suffix)
+            assert (hidden.status_code, nothing.status_code) == (404, 404)
+            assert dict(hidden.headers) == dict(nothing.headers)
+            text = hidden.content.decode().replace(address, missing).replace(address[1:], missing[1:])
+            assert text == nothing.content.decode()
+
+
+class WithItsOwn404:
+    """A site whose page for what is not there tells what it knows of the request."""
+
+    urlpatterns = sites.urlpatterns
+
+    @staticmethod
+    def handler404(request: Any, exception: Any) -> HttpResponse:
+        known = (request.user.is_authenticated, request.resolver_match, type(exception).__name__)
+        return HttpResponse(f"<title>{request.path} {known}</title>", status=404)
+
+
+def test_the_site_s_404_of_a_hidden_page_sees_the_person_of_the_cookie(client: Any, settings: Any) -> None:
+    declare_shop()
+    settings.ROOT_URLCONF = WithItsOwn404
+    client.force_login(ada())
+    for path in ("/staff.json", "/stuff.json"):
+        assert b"(True, None, 'Resolver404')" in client.get(path).content
 
 
 def test_a_guarded_page_is_there_for_who_may_see_it() -> None:
