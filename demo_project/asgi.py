@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.core.asgi import get_asgi_application
@@ -10,4 +11,5 @@ from django.core.asgi import get_asgi_application
 from agentweb.asgi import streams
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "demo_project.settings")
-application = streams(ASGIStaticFilesHandler(get_asgi_application()))
+_files: Any = ASGIStaticFilesHandler(get_asgi_application())
+application = streams(_files)

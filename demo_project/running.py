@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 import httpx
 
@@ -88,7 +88,7 @@ def _listen(port: int) -> socket.socket:
         ) from None
 
 
-def _handing_on(listener: socket.socket) -> dict[str, object]:
+def _handing_on(listener: socket.socket) -> dict[str, Any]:
     if os.name == "posix":
         return {"pass_fds": (listener.fileno(),)}
     listener.set_inheritable(True)

@@ -108,7 +108,8 @@ def create_site_key() -> None:
 
 def bring_life() -> None:
     """Customers, their reviews, and requests for the staff, unless the shop has had some."""
-    samples.load(*map(person, CUSTOMERS), staff())
+    ada, grace = map(person, CUSTOMERS)
+    samples.load(ada, grace, staff())
 
 
 def renew_password(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -11,12 +11,18 @@ from django.http import HttpRequest
 from demo_project.shop.models import Category, ContactMessage, Order, OrderLine, Product, Review, StaffRequest
 from demo_project.shop.orders import ship
 
+if TYPE_CHECKING:
+    _Admin = admin.ModelAdmin[Any]
+    _Inline = admin.TabularInline[Any, Any]
+else:  # The classes of Django itself take no parameters.
+    _Admin, _Inline = admin.ModelAdmin, admin.TabularInline
+
 admin.site.site_header = "The Corner Shop"
 admin.site.site_title = "The Corner Shop"
 
 
 @admin.register(Category)
-class CategoryAdmin(admin.ModelAdmin):
+class CategoryAdmin(_Admin):
     list_display = ("name", "slug", "position")
     list_editable = ("position",)
 
@@ -26,7 +32,7 @@ class CategoryAdmin(admin.ModelAdmin):
 
 
 @admin.register(Product)
-class ProductAdmin(admin.ModelAdmin):
+class ProductAdmin(_Admin):
     list_display = ("name", "category", "price_text", "stock")
     list_filter = ("category", "currency")
     list_select_related = ("category",)
@@ -37,7 +43,7 @@ class ProductAdmin(admin.ModelAdmin):
         return ("slug", "currency") if obj else ()
 
 
-class ReadOnly(admin.ModelAdmin):
+class ReadOnly(_Admin):
     """Rows that agents wrote: staff look, and do not add or edit."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -50,7 +56,7 @@ class ReadOnly(admin.ModelAdmin):
         return [field.name for field in self.model._meta.fields]
 
 
-class OrderLineInline(admin.TabularInline):
+class OrderLineInline(_Inline):
     model = OrderLine
     extra = 0
     can_delete = False

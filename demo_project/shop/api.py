@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from demo_project.shop.models import Product, Review
 
 
-class ReviewSerializer(serializers.ModelSerializer):
+class ReviewSerializer(serializers.ModelSerializer[Review]):
     author = serializers.CharField(source="author.get_username", read_only=True)
     stars = serializers.IntegerField(min_value=1, max_value=5, help_text="1 is poor, 5 is excellent.")
 
@@ -38,7 +38,10 @@ class Pages(PageNumberPagination):
 
 
 class ReviewViewSet(
-    mixins.ListModelMixin, mixins.CreateModelMixin, mixins.DestroyModelMixin, viewsets.GenericViewSet
+    mixins.ListModelMixin,
+    mixins.CreateModelMixin,
+    mixins.DestroyModelMixin,
+    viewsets.GenericViewSet[Review],
 ):
     """What people think of a product."""
 
@@ -57,7 +60,7 @@ class ReviewViewSet(
         get_object_or_404(Product, pk=kwargs["product"])
         return super().list(request, *args, **kwargs)
 
-    def perform_create(self, serializer: serializers.BaseSerializer) -> None:
+    def perform_create(self, serializer: serializers.BaseSerializer[Review]) -> None:
         product = get_object_or_404(Product, pk=self.kwargs["product"])
         try:
             with transaction.atomic():

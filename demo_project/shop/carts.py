@@ -6,7 +6,7 @@ cart that is being ordered, and two changes of one line happen one after the oth
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from django.db.models import Sum
 from django.db.models.functions import Coalesce
@@ -17,7 +17,7 @@ from demo_project.shop.models import MAX_LINE, Cart, CartLine, Product
 from demo_project.shop.ownership import Owner
 from demo_project.shop.pricing import amount
 from demo_project.shop.search import find
-from demo_project.shop.shapes import CartContent
+from demo_project.shop.shapes import CartContent, Currency
 from demo_project.shop.stock import out_of_stock
 
 _TRIES: Final = 5
@@ -61,7 +61,8 @@ def held(owner: Owner, slug: str) -> int:
 def count(owner: Owner) -> int:
     """How many things are in the owner's open carts."""
     lines = CartLine.objects.filter(cart__in=owner.papers(Cart.objects.filter(state=Cart.State.OPEN)))
-    return lines.aggregate(count=Coalesce(Sum("quantity"), 0))["count"]
+    found: int = lines.aggregate(count=Coalesce(Sum("quantity"), 0))["count"]
+    return found
 
 
 def describe(cart: Cart) -> CartContent:
@@ -80,7 +81,7 @@ def describe(cart: Cart) -> CartContent:
             for line in lines
         ],
         "total": amount(total, cart.currency),
-        "currency": cart.currency,
+        "currency": cast(Currency, cart.currency),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -16,7 +16,7 @@ from demo_project.shop import staff_requests, stock
 from demo_project.shop.models import Cart, DeliveryAddress, Order, OrderLine, StaffRequest
 from demo_project.shop.ownership import Owner
 from demo_project.shop.pricing import amount
-from demo_project.shop.shapes import Address, OrderContent
+from demo_project.shop.shapes import Address, Currency, OrderContent, OrderState
 
 Charge = Callable[..., dict[str, Any]]
 
@@ -110,7 +110,7 @@ def describe(order: Order) -> OrderContent:
     """The order as agents read it."""
     return {
         "order_id": order.pk,
-        "state": order.state,
+        "state": cast(OrderState, order.state),
         "lines": [
             {
                 "product_id": line.product_id,
@@ -121,7 +121,7 @@ def describe(order: Order) -> OrderContent:
             for line in order.lines.all()
         ],
         "total": amount(order.total, order.currency),
-        "currency": order.currency,
+        "currency": cast(Currency, order.currency),
         "receipt": order.receipt,
         "delivery": order.deliver_to or "kept for collection in the shop",
         "placed_at": order.placed_at,

@@ -18,6 +18,9 @@ CartId = Annotated[
 ]
 OrderId = Annotated[str, {"minLength": 1, "maxLength": 25, "description": "As checkout answers it."}]
 Currency = Literal["USD", "JPY"]
+OrderState = Literal["placed", "shipped", "cancelled"]
+RequestStatus = Literal["pending", "approved", "declined", "withdrawn"]
+RequestKind = Literal["refund", "large_purchase"]
 
 
 # What actions take
@@ -156,7 +159,7 @@ class CartList(TypedDict):
 
 class OrderContent(TypedDict):
     order_id: str
-    state: Literal["placed", "shipped", "cancelled"]
+    state: OrderState
     lines: list[Line]
     total: Decimal
     currency: Currency
@@ -180,8 +183,8 @@ class DeliverySet(TypedDict):
 class RequestContent(TypedDict):
     id: str
     amount: int
-    status: Literal["pending", "approved", "declined", "withdrawn"]
+    status: RequestStatus
     currency: Currency
-    kind: Literal["refund", "large_purchase"]
+    kind: RequestKind
     order: str
     customer: str | None

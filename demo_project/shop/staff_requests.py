@@ -6,17 +6,18 @@ Whoever decides, on the control panel or by an agent, does it here; a conditiona
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from agentweb import AgentError
+from demo_project.shop import shapes
 from demo_project.shop.models import Currency, Order, StaffRequest
-from demo_project.shop.shapes import RequestContent
+from demo_project.shop.shapes import RequestContent, RequestKind, RequestStatus
 
 PERMISSION: Final = "shop.decide_request"
-LARGE: Final = {Currency.USD: 25_000, Currency.JPY: 40_000}
+LARGE: Final[dict[str, int]] = {Currency.USD: 25_000, Currency.JPY: 40_000}
 """From this total on, in minor units, a member of the staff looks at an order before it is sent off."""
 
 _IDENT: Final = re.compile(r"req-([1-9][0-9]{0,17})", re.ASCII)
@@ -64,9 +65,9 @@ def describe(request: StaffRequest) -> RequestContent:
     return {
         "id": request.ident,
         "amount": request.amount,
-        "status": request.status,
-        "currency": request.order.currency,
-        "kind": request.kind,
+        "status": cast(RequestStatus, request.status),
+        "currency": cast(shapes.Currency, request.order.currency),
+        "kind": cast(RequestKind, request.kind),
         "order": request.order_id,
         "customer": request.order.user.get_username() if request.order.user else None,
     }
@@ -82,7 +83,8 @@ def _ask(order: Order, kind: str) -> None:
 
 def _decide(ident: str, status: str, by: Any) -> StaffRequest:
     number = _IDENT.fullmatch(ident)
-    pk = int(number[1]) if number else None
+    # No row has the key 0.
+    pk = int(number[1]) if number else 0
     is_decided_now = StaffRequest.objects.filter(pk=pk, status=StaffRequest.Status.PENDING).update(
         status=status, decided_by=by, decided_at=timezone.now()
     )

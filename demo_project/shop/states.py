@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.db.models import Avg, Count
 from django.shortcuts import get_object_or_404
@@ -11,7 +11,7 @@ from demo_project.shop import carts, orders, staff_requests
 from demo_project.shop.models import Category, Product
 from demo_project.shop.ownership import Owner
 from demo_project.shop.pricing import amount
-from demo_project.shop.shapes import ProductSummary
+from demo_project.shop.shapes import Currency, ProductSummary
 
 REVIEWS: Final = 10
 ORDERS: Final = 20
@@ -72,7 +72,7 @@ def summary(product: Product) -> ProductSummary:
         "name": product.name,
         "category": product.category_id,
         "price": amount(product.price, product.currency),
-        "currency": product.currency,
+        "currency": cast(Currency, product.currency),
         "in_stock": product.stock,
     }
 

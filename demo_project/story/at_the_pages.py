@@ -168,7 +168,7 @@ class AtThePages:
         waiting = [each["id"] for each in done["state"]["requests"]]
         self.tell.expect("it waits no more", True, self.request not in waiting)
         row = StaffRequest.objects.select_related("decided_by").get(order=self.order, status="approved")
-        self.tell.expect("who decided, in the shop's own books", STAFF, row.decided_by.get_username())
+        self.tell.expect("who decided, in the shop's own books", STAFF, str(row.decided_by))
 
     def ada_ends_the_session(self) -> None:
         self.tell.step("Ada ends the session")

@@ -20,7 +20,7 @@ from demo_project.shop.ownership import Owner
 from demo_project.shop.pricing import price_text
 from demo_project.shop.views.saying import one_change
 
-_PRICED_IN: Final = {Currency.USD: "US dollars", Currency.JPY: "Japanese yen"}
+_PRICED_IN: Final[dict[str, str]] = {Currency.USD: "US dollars", Currency.JPY: "Japanese yen"}
 BAD_QUANTITY: Final = f"Choose a whole number from 1 to {MAX_LINE}."
 
 
@@ -105,4 +105,5 @@ def order(request: HttpRequest) -> HttpResponse:
 
 
 def _slug_of(form: LineForm) -> str:
-    return form.cleaned_data.get("product", "")
+    slug: str = form.cleaned_data.get("product", "")
+    return slug

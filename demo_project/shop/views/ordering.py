@@ -50,7 +50,9 @@ def cancel(request: HttpRequest, order_id: str) -> HttpResponse:
 def receipt(request: HttpRequest, order_id: str) -> HttpResponse:
     """The signed receipt of an order that an agent paid for, as the site signed it."""
     found = orders.visible(Owner.at_the_pages(request.user.pk)).filter(pk=order_id).first()
-    document = found and Receipt.objects.filter(pk=found.receipt).values_list("document", flat=True).first()
+    if found is None:
+        raise Http404
+    document = Receipt.objects.filter(pk=found.receipt).values_list("document", flat=True).first()
     if not document:
         raise Http404
     return HttpResponse(

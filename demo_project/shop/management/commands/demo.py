@@ -57,7 +57,7 @@ class Command(BaseCommand):
             # Leave by the way of every exit, so that the site is stopped too.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0 if options["serve"] else 143))
         stage = {name: options[name] for name in ("database", "fresh", "port")}
-        colour = {"color_system": None} if options["no_color"] else {}
+        colour: dict[str, Any] = {"color_system": None} if options["no_color"] else {}
         try:
             if options["serve"]:
                 performance.serve(Narrator(Console(stderr=True, **colour)), self._opened, **stage)
