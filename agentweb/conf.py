@@ -163,7 +163,7 @@ def _prefix(value: Any) -> str | None:
     return None
 
 
-ROOMS: Final = ("aip", "agent_actions")
+ROOMS: Final = ("aip", "aim", "agent_actions")
 """The protocols that there are, in the order in which they are asked for a URL."""
 
 SETTINGS: Final[dict[str, Setting]] = {

@@ -32,7 +32,7 @@ from agentweb.http import authentication, bodies, headers, queries
 from agentweb.http.errors import as_agent_error, error_response, last_resort
 from agentweb.http.target import origin_of, site_of, target_of
 from agentweb.wire.encoding import random_id
-from agentweb.wire.errors import Code, RequestError
+from agentweb.wire.errors import AgentError, Code, RequestError
 
 logger = logging.getLogger("agentweb.http")
 
@@ -138,11 +138,15 @@ class AgentView(APIView):
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]
         """Any exception as JSON. DEBUG does not matter: a traceback is for the log."""
         try:
-            error = as_agent_error(exc, self.request_id)
+            error = self.told(as_agent_error(exc, self.request_id))
             return error_response(error, self.http_request, self.request_id, self.beside_error)
         except Exception:
             logger.exception("%s: the error could not be answered", self.request_id)
             return last_resort(self.request_id, self.beside_error)
+
+    def told(self, error: AgentError) -> AgentError:
+        """The error as the clients of a room know it. A room whose protocol words it in its own way does that here."""
+        return error
 
     def finalize_response(  # type: ignore[override]
         self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any

@@ -1,0 +1,174 @@
+"""Which agent is calling, by ``Authorization: AIM`` (AIM.md section 4.3), each check before the dearer next one.
+
+``verify``, which asks and writes nothing:
+    the header's form; its time; then the body is read: the signature, over each name of the site in turn; and the
+    time again, for the body may have come slowly.
+``admit``:
+    whose key it is, and whether that agent may act; then, in one transaction of its own, the limit of the key and
+    the nonce.
+
+Nothing is written before the signature and the agent are both good: anyone can make a key and sign. The nonce is
+committed before the work begins, so no failure of the work can bring it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import transaction
+from django.db.models import Subquery
+
+from agentweb import conf
+from agentweb.access import limits, nonces
+from agentweb.access.limits import Allowance
+from agentweb.access.rows import database, refusing_when_the_store_fails
+from agentweb.aim.models import Agent, AgentKey, LogHead
+from agentweb.wire.aim import authorization
+from agentweb.wire.aim.authorization import MAX_SKEW_SECONDS, NONCE_SECONDS
+from agentweb.wire.clock import now
+from agentweb.wire.errors import AgentError, AuthenticationError, AuthorizationError, Code
+
+NEWCOMERS: Final = "address"
+"""Policy of the limit that bounds what keys without an agent write: that of their address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A request that ``key`` signed, for this site and lately. Whose key it is, and whether the request was seen
+    before, is not known yet."""
+
+    key: str
+    ts: int
+    nonce: str
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A request of an agent that may act. ``allowance`` is what the limit of its key has left."""
+
+    agent: Agent
+    key: str
+    allowance: Allowance
+
+
+def verify(
+    header: str,
+    *,
+    method: str,
+    target: str,
+    authorities: Sequence[str],
+    read_body: Callable[[], bytes],
+    check_key: Callable[[str], object] = lambda key: None,
+) -> Verified:
+    """The signed request. ``target`` is as on the wire, ``authorities`` are the names for which agents may sign.
+
+    ``check_key`` is asked about the key before anything is done with it. Raises malformed_authorization, clock_skew
+    (``details.server_time``), bad_signature (``details`` as the server saw the request) and what ``read_body`` and
+    ``check_key`` raise.
+    """
+    credentials = authorization.parse_header(header)
+    check_key(credentials.key)
+    _check_time(credentials.ts)
+    digest = authorization.body_digest(read_body())
+    if not any(
+        authorization.verify(credentials, method, target, authority, digest) for authority in authorities
+    ):
+        raise AuthenticationError(
+            Code.BAD_SIGNATURE,
+            "The signature is not that of this request by this key. Compare what you signed with details, which "
+            "is what arrived here, and sign again with a new nonce.",
+            details={
+                "method": method,
+                "target": target,
+                "authority": authorities[0],
+                "body_sha256": digest,
+            },
+        )
+    _check_time(credentials.ts)
+    return Verified(credentials.key, credentials.ts, credentials.nonce)
+
+
+def find_key(public: str) -> AgentKey | None:
+    """The registered key with its ``agent``, rotated ones too; one query. ``epoch_since`` of the log comes along."""
+    since = LogHead.objects.values("epoch_since")[:1]
+    return (
+        AgentKey.objects.select_related("agent")
+        .annotate(epoch_since=Subquery(since))
+        .filter(public=public)
+        .first()
+    )
+
+
+def admit(verified: Verified) -> Admitted:
+    """The agent whose request this is, once.
+
+    Raises unknown_key, key_rotated, agent_suspended, agent_deleted, clock_skew, rate_limited, nonce_reused; or
+    unavailable when the database fails.
+    """
+    with refusing_when_the_store_fails():
+        key = find_key(verified.key)
+    if key is None:
+        raise AuthenticationError(
+            Code.UNKNOWN_KEY,
+            "No agent is registered with this key. Register it: POST /v2/challenges, then /v2/agents/register.",
+        )
+    return admit_key(verified, key)
+
+
+def admit_key(verified: Verified, key: AgentKey) -> Admitted:
+    """``admit``, where the key has been looked up."""
+    agent = key.agent
+    if agent.status == Agent.Status.DELETED:
+        raise AgentError(Code.AGENT_DELETED, "This agent has been deleted; its name is not given again.")
+    if agent.status == Agent.Status.SUSPENDED:
+        raise AuthorizationError(Code.AGENT_SUSPENDED, "The site has suspended this agent.")
+    if key.until is not None:
+        raise AuthenticationError(
+            Code.KEY_ROTATED, "The agent has another key by now; sign with that, not with this one."
+        )
+    since = getattr(key, "epoch_since", None)
+    if since is not None and key.since < since and verified.ts < int(since.timestamp()):
+        # The database was restored: what this key signed before that may have been here, and be forgotten.
+        raise _skewed("The request was signed before the site's database was restored; sign it again.")
+    allowance = _burn(verified, f"aim:{verified.key}", conf.get("CALLER_RATE"), limits.CALLER)
+    return Admitted(agent, verified.key, allowance)
+
+
+def admit_newcomer(verified: Verified, address: str) -> Allowance:
+    """Use up the nonce of a key that is nobody's yet; its address bounds how many.
+
+    Only after the newcomer has shown its work. Raises rate_limited, nonce_reused or unavailable.
+    """
+    return _burn(verified, limits.address_key(address), conf.get("ANONYMOUS_RATE"), NEWCOMERS)
+
+
+def _burn(verified: Verified, bucket: str, rate: tuple[float, int], policy: str) -> Allowance:
+    # Durable: an enclosing transaction could roll the nonce back.
+    with refusing_when_the_store_fails(), transaction.atomic(using=database(), durable=True):
+        allowance = limits.take(bucket, rate, policy)
+        try:
+            nonces.burn(
+                f"aim:{verified.key}", verified.nonce, verified.ts + NONCE_SECONDS - nonces.MARGIN_SECONDS
+            )
+        except AuthenticationError:
+            # It rolls the limit back: whoever recorded a request cannot use up its sender's.
+            raise AuthenticationError(
+                Code.NONCE_REUSED,
+                "This request has been here before. Every attempt needs a new nonce and a new signature; the "
+                "envelope in it stays as it is.",
+            ) from None
+    return allowance
+
+
+def _check_time(ts: int) -> None:
+    if abs(now() - ts) > MAX_SKEW_SECONDS:
+        raise _skewed(
+            f"ts is more than {MAX_SKEW_SECONDS} seconds from the server's clock. Set yours by "
+            "details.server_time, and sign again."
+        )
+
+
+def _skewed(message: str) -> AuthenticationError:
+    return AuthenticationError(Code.CLOCK_SKEW, message, field="ts", details={"server_time": int(now())})

@@ -1,0 +1,127 @@
+"""System checks of the messenger: does every address answer, and we alone there?
+
+========== =============================================================================================
+W080       another view of the site, or an action, answers at an address of the messenger, or never gets asked
+W081       the messenger's manifest does not answer at the root of the host
+W082       django-cors-headers covers the messenger's addresses and would answer by the site's own policy
+========== =============================================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Warning
+
+from agentweb.aim import mount
+from agentweb.aim.routes import ROUTES
+from agentweb.catalog.registry import registry
+from agentweb.http.mount import mount_prefix
+from agentweb.http.site_urls import NO_SUCH_PATH
+from agentweb.http.urlconf import is_ours, name_of, path_info, views_at
+
+_CORS: Final = "corsheaders.middleware.CorsMiddleware"
+_VARIES: Final = re.compile(r"\{[a-z_]+\}")
+_SAMPLE: Final = "agentweb-check"
+
+
+def check_addresses(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W080. Where nothing of ours is included at all, W040 and W081 speak."""
+    if not _is_included():
+        return []
+    prefix = mount_prefix()
+    catch_alls = {*views_at(NO_SUCH_PATH), *views_at(prefix + NO_SUCH_PATH)}
+    found: list[CheckMessage] = [
+        Warning(
+            f"{other} answers at {shown} too, an address of the messenger.",
+            hint="Give it another address, or leave 'aim' out of AGENTWEB['ROOMS'] if the site's agents need no "
+            "messenger.",
+            id="agentweb.W080",
+        )
+        for shown, path in _addresses(prefix)
+        for other in dict.fromkeys(_others(path, catch_alls))
+    ]
+    found += [
+        Warning(
+            f"The action {action.name!r} has the address {action.path}, which is the messenger's.",
+            hint="Give the action another path, or leave 'aim' out of AGENTWEB['ROOMS'].",
+            obj=action.where,
+            id="agentweb.W080",
+        )
+        for action in registry.actions()
+        if _is_ours(action.path)
+    ]
+    return found
+
+
+def check_well_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W081."""
+    if not _is_included() or is_ours(next(views_at(f"/{mount.MANIFEST}"), None)):
+        return []
+    return [
+        Warning(
+            f"/{mount.MANIFEST} does not answer; agents look for it at the root of the host.",
+            hint="Add *agentweb.urls.well_known to the urlpatterns of your root URLconf.",
+            id="agentweb.W081",
+        )
+    ]
+
+
+def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W082."""
+    if _CORS not in settings.MIDDLEWARE or not _is_included():
+        return []
+    covers = getattr(settings, "CORS_URLS_REGEX", r"^.*$")
+    prefix = path_info(f"{mount_prefix()}/").rstrip("/")
+    covered = [shown for shown, path in _addresses(prefix) if re.match(covers, path)]
+    if not covered:
+        return []
+    return [
+        Warning(
+            f"CORS_URLS_REGEX covers {covered[0]} and so addresses of the messenger: django-cors-headers answers "
+            "their preflights.",
+            hint="They are open to every origin without credentials, and agentweb answers for itself. Exclude them: "
+            rf'CORS_URLS_REGEX = r"^(?!/\.well-known/|{prefix}/{mount.ROOT}/|{prefix}/docs/|{prefix}/openapi)"',
+            id="agentweb.W082",
+        )
+    ]
+
+
+def _addresses(prefix: str) -> list[tuple[str, str]]:
+    """Every address as it is written down, and as one that could be asked for."""
+    shown = [f"{'' if route.is_well_known else prefix}/{route.path}" for route in ROUTES]
+    return [(each, _VARIES.sub(_SAMPLE, each)) for each in shown]
+
+
+def _is_included() -> bool:
+    if not getattr(settings, "ROOT_URLCONF", None):
+        return False
+    return any(is_ours(view) for view in views_at(f"{mount_prefix()}/{mount.POLICY}"))
+
+
+def _others(path: str, catch_alls: set[Any]) -> Iterator[str]:
+    """The names of the site's views that fit, in either slash form: one before us takes our requests, one behind us
+    gets none. Where a front-end takes everything behind us, that is how it should be."""
+    for form in (path, f"{path}/"):
+        for position, view in enumerate(views_at(form)):
+            if not is_ours(view) and (view not in catch_alls or position == 0):
+                yield name_of(view)
+
+
+def _is_ours(path: str) -> bool:
+    """Whether one of our routes fits a path of an action."""
+    given = path.strip("/").split("/")
+    return any(
+        len(given) == len(parts)
+        and all(
+            "{" in mine or "{" in their or mine == their for mine, their in zip(parts, given, strict=True)
+        )
+        for parts in (route.path.split("/") for route in ROUTES)
+    )
+
+
+CHECKS: Final = (check_addresses, check_well_known, check_cors)
+"""What ``agentweb.checks`` runs for this room."""
