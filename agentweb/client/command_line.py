@@ -10,6 +10,8 @@
     delegate GRANT KEY       hand on less of a grant to another key
     revoke URL ID            take a grant back
 
+and those of the messenger (``messenger.commands``): connect, send, resume, inbox, accept, block, events, self.
+
 Ends with 0 when it was done, with 1 when the site or the client refused (the error is printed, with ``--json`` as
 ``{"error": {...}}``), with 2 for a command that is written wrong, with 3 when a person has to approve the call first:
 ``approve_url`` in the error is where, and the same command passes afterwards.
@@ -20,11 +22,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TextIO
 
 from agentweb.client.agent import AgentClient
 from agentweb.client.keystore import KeyStore
+from agentweb.client.messenger.commands import add_commands
 from agentweb.wire.errors import AgentError, Code
 from agentweb.wire.strict_json import Json, dumps, loads
 
@@ -44,23 +47,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.input = _input(parser, options.input)
         with AgentClient(KeyStore(options.key_store)) as agent:
             document, lines = options.run(agent, options)
+            for line in _json_lines(document) if options.json else map(_plain, lines):
+                _say(line)
+                # Now, because what a command gives one by one counts as read when the next is asked for.
+                sys.stdout.flush()
     except AgentError as error:
         _print_error(error, as_json=options.json)
         return WAITING if error.code == Code.NEEDS_HUMAN else REFUSED
+    except BrokenPipeError:
+        # Whoever read has read enough. What is left in the buffer must not be written when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, UnicodeError) as error:
         # The agent's own files, or a standard input that is no text.
         _say(f"{parser.prog}: {error}", sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
         return 130
-    try:
-        for line in [dumps(document).decode()] if options.json else lines:
-            _say(line)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read has read enough. What is left in the buffer must not be written when the process ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return OK
+
+
+def _json_lines(document: Any) -> Iterator[str]:
+    """One JSON value on a line; of a command that gives several, each on its own."""
+    for each in document if isinstance(document, Iterator) else (document,):
+        yield dumps(each).decode()
 
 
 # A command answers with its document for --json, and with its lines for people.
@@ -156,7 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     common = _options(is_first=False)
     parser = argparse.ArgumentParser(
         prog="python -m agentweb.client",
-        description="Call the actions of sites as an agent.",
+        description="Call the actions of sites and message other agents, as an agent.",
         parents=[_options(is_first=True)],
     )
     commands = parser.add_subparsers(required=True, metavar="command")
@@ -211,6 +220,7 @@ def _parser() -> argparse.ArgumentParser:
         "id", metavar="ID", help="gr_… of a grant, or ed25519:… of a key of your own account."
     )
     revoking.add_argument("--reason", default="", help="A line for the site.")
+    add_commands(command)
     return parser
 
 

@@ -38,18 +38,35 @@ def read_private(path: Path) -> bytes:
     # A descriptor of its own, because a folder cannot be made into a file object.
     try:
         # Of the open file, so that it cannot be swapped between the look and the reading.
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise KeyStoreError("keystore_unsafe", f"{path} is not a regular file.")
-        if _IS_POSIX and (status.st_mode & 0o077 or status.st_uid != os.geteuid()):
-            raise KeyStoreError(
-                "keystore_unsafe",
-                f"Others than its owner can use {path}: make it yours, then: chmod 600 {path}",
-            )
+        _refuse_unsafe(path, os.fstat(descriptor))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read()
     finally:
         os.close(descriptor)
+
+
+def make_private_file(path: Path) -> None:
+    """See to it that the file is there, empty at first, and that only its owner can use it.
+
+    Raises KeyStoreError ``keystore_unsafe`` for one that others can use. A file that is there already is not opened:
+    closing it would end the locks that this process holds on it.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _CLOSE_ON_EXEC, 0o600))
+    except FileExistsError:
+        _refuse_unsafe(path, path.stat())
+    except OSError as error:
+        raise KeyStoreError("keystore_unsafe", f"{path} cannot be opened: {error.strerror}.") from error
+
+
+def _refuse_unsafe(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise KeyStoreError("keystore_unsafe", f"{path} is not a regular file.")
+    if _IS_POSIX and (status.st_mode & 0o077 or status.st_uid != os.geteuid()):
+        raise KeyStoreError(
+            "keystore_unsafe",
+            f"Others than its owner can use {path}: make it yours, then: chmod 600 {path}",
+        )
 
 
 def write_private(path: Path, data: bytes, *, replace: bool) -> None:

@@ -171,6 +171,7 @@ def test_a_seal_of_another_version_is_refused():
 
 def test_what_is_not_sealed_is_not_opened():
     assert refusal(read(sign(FIELDS, ALICE))) == "opening"
+    assert refusal(read(sign({**SEALED, "type": "message"}, ALICE))) == "opening"
 
 
 def test_a_key_that_is_none_is_sealed_to_by_nobody():
