@@ -869,5 +869,6 @@ def test_a_form_is_refused_in_json_whatever_its_headers_say(
 ) -> None:
     client = Client(enforce_csrf_checks=enforce)
     client.force_login(ada)
+    client.cookies["csrftoken"] = "a" * 32
     answer = client.post(URL, b"x=1", content_type=content_type)
     assert code_of(answer) == (415, "unsupported_media_type")

@@ -309,6 +309,28 @@ def test_only_so_many_wait_at_once(ann: User, settings: Any) -> None:
     ask()
 
 
+def test_only_so_many_of_one_address_wait_and_others_go_on(db: None, settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "OPEN_PAIRINGS_PER_ADDRESS": 2, "OPEN_PAIRINGS": 4}
+    body = json.dumps(ASKED).encode()
+    assert [send("POST", SESSIONS, body).status_code for _ in range(3)] == [201, 201, 429]
+    other = Client(REMOTE_ADDR="198.51.100.7")
+    assert send("POST", SESSIONS, body, client=other).status_code == 201
+    # One subscriber has a whole network of IPv6, and is one address here.
+    for number in (1, 2):
+        third = Client(REMOTE_ADDR=f"2001:db8::{number}")
+        assert send("POST", SESSIONS, body, client=third).status_code == (201, 429)[number - 1]
+    assert "198.51.100" not in "".join(Pairing.objects.values_list("address", flat=True))
+
+
+def test_a_request_that_is_taken_back_makes_room_at_its_address(db: None, settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "OPEN_PAIRINGS_PER_ADDRESS": 1}
+    asked = ask()
+    body = json.dumps(ASKED).encode()
+    assert send("POST", SESSIONS, body).status_code == 429
+    assert call(asked["token"], "DELETE").status_code == 200
+    ask()
+
+
 def log_out(client: Client) -> None:
     client.logout()
 

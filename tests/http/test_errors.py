@@ -2,9 +2,10 @@ import json
 import sqlite3
 
 import pytest
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from django.test import RequestFactory
 from rest_framework import exceptions as drf
 
@@ -29,6 +30,8 @@ def sqlite_error(name):
     [
         (Http404("table secrets"), 404, "not_found"),
         (PermissionDenied("secrets"), 403, "not_allowed"),
+        (BadRequest("secrets"), 400, "malformed_json"),
+        (MultiPartParserError("secrets"), 400, "malformed_json"),
         (SuspiciousOperation("secrets"), 400, "invalid_parameter"),
         (RequestDataTooBig("secrets"), 413, "payload_too_large"),
         (UnreadablePostError("secrets"), 400, "malformed_json"),

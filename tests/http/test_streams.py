@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from django.test import AsyncRequestFactory, RequestFactory
 from agentweb.asgi import streams as wrapped
 from agentweb.http import streams
 from agentweb.http.streams import Event, Reader, Stream
-from agentweb.http.waiting import Threads, threads
+from agentweb.http.waiting import Place, Threads, threads
 from agentweb.wire.errors import AgentError
 
 
@@ -337,6 +338,48 @@ def test_streams_make_room_for_a_call_that_waits(reader: Reader, settings: Any) 
         with pytest.raises(AgentError) as refused:
             threads.take_call(is_threaded=True)
         assert refused.value.code == "unavailable"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("environ", [{}, {"wsgi.multithread": False}])
+def test_under_wsgi_too_one_holder_has_so_many_streams_and_no_more(
+    reader: Reader, settings: Any, environ: dict[str, Any]
+) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "STREAMS_PER_CALLER": 1}
+    request = RequestFactory().get("/", **{"wsgi.multithread": True, **environ})
+    first = streams.respond(request, reader, topic="tea", holder="user:1")
+    with pytest.raises(AgentError) as refused:
+        streams.respond(request, reader, topic="tea", holder="user:1")
+    assert (refused.value.code, refused.value.status) == ("rate_limited", 429)
+    streams.respond(request, reader, topic="tea", holder="user:2").close()
+    first.close()
+    # Also when its bytes were taken: it is given back once.
+    assert stream_of(reader, **{"wsgi.multithread": False})
+    streams.respond(request, reader, topic="tea", holder="user:1").close()
+    assert streams.open_count() == 0
+
+
+@pytest.mark.parametrize("is_threaded", [True, False])
+def test_of_calls_that_come_at_once_as_many_wait_as_may(settings: Any, is_threaded: bool) -> None:
+    names = ("STREAM_THREADS", "BRIDGE_CALLS_PER_PROCESS")
+    settings.AGENTWEB = {**settings.AGENTWEB, **dict.fromkeys(names, 3)}
+    found = Threads()
+    together = threading.Barrier(12)
+
+    def take(number: int) -> Place | None:
+        together.wait(20)
+        try:
+            return found.take_call(is_threaded=is_threaded)
+        except AgentError:
+            return None
+
+    for _ in range(20):
+        with ThreadPoolExecutor(12) as pool:
+            places = [place for place in pool.map(take, range(12)) if place is not None]
+        assert len(places) == 3
+        for place in places:
+            with place:
+                pass
 
 
 def test_one_call_may_always_wait(settings: Any) -> None:

@@ -227,6 +227,20 @@ def test_a_form_of_another_site_decides_nothing(
     assert (answer.status_code, state(ident)) == (303, "approved")
 
 
+@pytest.mark.parametrize("enforce", [True, False])
+@pytest.mark.parametrize(
+    "content_type", ["multipart/form-data", "application/x-www-form-urlencoded; charset=latin-1"]
+)
+def test_a_form_that_cannot_be_read_is_a_bad_request(
+    ann: User, ask: Ask, enforce: bool, content_type: str
+) -> None:
+    ident = ask(ann)
+    client = browser(ann, enforce_csrf_checks=enforce, raise_request_exception=False)
+    client.cookies["csrftoken"] = "a" * 32
+    answer = client.post(page(ident), b"decision=approve", content_type=content_type)
+    assert (answer.status_code, state(ident)) == (400, "pending")
+
+
 @pytest.mark.parametrize("decision", ["", "APPROVE", "approve\0", "approved", None])
 def test_a_decision_that_is_none_decides_nothing(ann: User, ask: Ask, decision: str | None) -> None:
     ident = ask(ann)
