@@ -22,6 +22,8 @@ from agentweb.access.admin.revocations import RevocationAdmin
 from agentweb.access.admin.sessions import SessionAdmin
 from agentweb.access.admin.terms import ScopesInUse
 from agentweb.access.models import Approval, Grant, PrincipalKey, Revocation, Session, SiteKey
+from agentweb.aim.admin import AgentAdmin, LogConsumerAdmin, MessageAdmin
+from agentweb.aim.models import Agent, LogConsumer, Message
 from agentweb.catalog.registry import registry
 from agentweb.invoke.admin import AuditEntryAdmin, IdempotencyRecordAdmin
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
@@ -65,10 +67,13 @@ class _AuditEntryAdmin(AuditEntryAdmin):
 
 
 PAGES = {
+    Agent: AgentAdmin,
     Approval: ApprovalAdmin,
     AuditEntry: _AuditEntryAdmin,
     Grant: _GrantAdmin,
     IdempotencyRecord: IdempotencyRecordAdmin,
+    LogConsumer: LogConsumerAdmin,
+    Message: MessageAdmin,
     PrincipalKey: PrincipalKeyAdmin,
     Receipt: ReceiptAdmin,
     Revocation: RevocationAdmin,

@@ -15,16 +15,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from agentweb import conf, signals
-from agentweb.aim import consumers, cursors, log
+from agentweb import signals
+from agentweb.aim import consumers, cursors, log, site
 from agentweb.aim.models import Event, Message
 from agentweb.aim.pump import BATCH, MESSAGE_TYPES
 from agentweb.aim.records import address_of
-from agentweb.wire.http_signature import authority_of
 
 logger = logging.getLogger("agentweb.aim")
 
-_SAVE_SECONDS: Final = 2.0
+_SAVE_SECONDS: Final = 0.5
 """How long receivers are told before the position is moved: so much is told again after a kill."""
 
 
@@ -74,10 +73,10 @@ def _messages_of(events: Sequence[Event]) -> dict[int | None, Message]:
 
 
 def _tell(message: Message, cursor: str) -> None:
-    site = _site()
+    here = site.authority()
     answers: Sequence[tuple[Any, Any]] = signals.message_accepted.send_robust(
-        sender=address_of(message.sender.name, site),
-        recipient=address_of(message.recipient.name, site) if message.recipient else "",
+        sender=address_of(message.sender.name, here),
+        recipient=address_of(message.recipient.name, here) if message.recipient else "",
         message_id=message.message_id,
         cursor=cursor,
     )
@@ -89,9 +88,3 @@ def _tell(message: Message, cursor: str) -> None:
                 message.message_id,
                 answer,
             )
-
-
-def _site() -> str:
-    origin = conf.get("ORIGIN")
-    # Without one, which is possible under DEBUG only, agents are at whatever host a request names.
-    return "localhost" if origin is None else authority_of(str(origin))

@@ -162,7 +162,7 @@ def test_a_redis_that_is_not_there_is_in_nobody_s_way(settings: Any) -> None:
 def test_a_celery_broker_that_hangs_is_in_nobody_s_way() -> None:
     from celery import Celery
 
-    with hung_server() as (port, taken):
+    with hung_server() as (port, _taken):
         app = Celery("hung", broker=f"redis://127.0.0.1:{port}/0", set_as_current=False)
         hints.send_by(app)
         for _ in range(1_000):

@@ -1,4 +1,4 @@
-"""The Redis of this machine, for tests of what goes through one: a database of our own, and names of each test's own."""
+"""The Redis of this machine, for tests of what goes through one: in a database of our own."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 DATABASE = 13
 
 
-def redis_url() -> str:
+def redis_url(database: int = DATABASE) -> str:
     """Its URL. Skips where there is none; fails where it must be (AGENTWEB_REQUIRE_SERVICES=1)."""
     import redis
 
-    url = f"redis://127.0.0.1:6379/{DATABASE}"
+    url = f"redis://127.0.0.1:6379/{database}"
     try:
         redis.Redis.from_url(url, socket_connect_timeout=1, socket_timeout=1).ping()
     except redis.RedisError as error:
