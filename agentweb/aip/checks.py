@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning
-from django.urls import get_resolver
+from django.urls import URLPattern, get_resolver
 
 from agentweb.aip.addresses import FORMS, manifest_path
 from agentweb.aip.bridge.checks import check_logins
@@ -29,7 +29,7 @@ from agentweb.catalog.pages import Page
 from agentweb.catalog.registry import registry
 from agentweb.http.mount import mount_prefix, path_of
 from agentweb.http.site_urls import NO_SUCH_PATH
-from agentweb.http.urlconf import is_ours, name_of, path_info, views_at
+from agentweb.http.urlconf import is_ours, name_of, path_info, patterns_at, views_at
 
 _CORS: Final = "corsheaders.middleware.CorsMiddleware"
 _SAMPLES: Final = ("0", "x", "00000000-0000-4000-8000-000000000000")
@@ -41,7 +41,9 @@ def check_manifest_addresses(app_configs: Any, **kwargs: Any) -> list[CheckMessa
     if not _is_included():
         return []
     prefix = mount_prefix()
-    catch_alls = {*views_at(NO_SUCH_PATH), *views_at(prefix + NO_SUCH_PATH)}
+    catch_alls = {
+        pattern for nowhere in {NO_SUCH_PATH, prefix + NO_SUCH_PATH} for pattern in _patterns_at_both(nowhere)
+    }
     found: list[CheckMessage] = []
     for page in registry.pages():
         for form in FORMS:
@@ -52,7 +54,7 @@ def check_manifest_addresses(app_configs: Any, **kwargs: Any) -> list[CheckMessa
             for sample in _samples(page):
                 path = manifest_path(sample, form, prefix)
                 # What answers at the page too is no URL that was made for the manifest's address.
-                beside = {*catch_alls, *_site_views(prefix + sample)}
+                beside = {*catch_alls, *_patterns_at_both(prefix + sample)}
                 other = _other_view(path, beside)
                 if other is not None:
                     found.append(_taken(other, path, f"the manifest of the page {page.path}", page.where))
@@ -94,7 +96,8 @@ def check_pages_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="agentweb.W070",
         )
         for page in registry.pages()
-        if (samples := _samples(page)) and not any(any(_site_views(prefix + sample)) for sample in samples)
+        if (samples := _samples(page))
+        and not any(any(True for _ in _patterns_at_both(prefix + sample)) for sample in samples)
     ]
 
 
@@ -160,17 +163,28 @@ def _samples(page: Page) -> list[str]:
     return [path for path in filled if page_paths.match(pattern, path[1:]) is not None]
 
 
-def _site_views(path: str) -> Iterator[Any]:
-    """The site's own views at a path, in either slash form."""
-    for form in {path, f"{path.rstrip('/')}/"}:
-        yield from (view for view in views_at(form) if not is_ours(view))
+def _patterns_at_both(path: str) -> Iterator[URLPattern]:
+    """The site's own patterns at a path, in either slash form."""
+    for form in _slash_forms(path):
+        yield from (pattern for pattern in patterns_at(form) if not is_ours(pattern.callback))
 
 
-def _other_view(path: str, beside: set[Any]) -> str | None:
-    """The name of a view at ``path`` that is not ours: one made for it, or any that goes before ours."""
-    for position, view in enumerate(views_at(path)):
-        if not is_ours(view) and (view not in beside or position == 0):
-            return name_of(view)
+def _slash_forms(path: str) -> tuple[str, ...]:
+    bare = path.rstrip("/")
+    return tuple(dict.fromkeys([path, bare or "/", f"{bare}/"]))
+
+
+def _other_view(path: str, beside: set[URLPattern]) -> str | None:
+    """The name of a view at ``path``, in either slash form, that is not ours: one made for it, or any that goes first.
+
+    A view that answers at the page too may have a pattern of its own for the address of the manifest, as the views of
+    Django REST framework do.
+    """
+    for form in _slash_forms(path):
+        for position, pattern in enumerate(patterns_at(form)):
+            is_before = position == 0 and form == path  # our own pattern has no slash
+            if not is_ours(pattern.callback) and (pattern not in beside or is_before):
+                return name_of(pattern.callback)
     return None
 
 

@@ -40,6 +40,7 @@ from agentweb.wire import canonical
 from agentweb.wire.errors import AgentError, Code
 from agentweb.wire.json_writing import dumps
 from agentweb.wire.strict_json import Json, loads
+from agentweb.wire.visible import visible
 
 logger = logging.getLogger("agentweb.aip")
 
@@ -106,7 +107,8 @@ class InvokeView(AgentView):
         except AgentError:
             return None
         except (DatabaseError, InterfaceError) as error:
-            logger.warning("%s: the state of %r is left out: %s", self.request_id, path, error)
+            why = visible(str(error))
+            logger.warning("%s: the state of %r is left out: %s", self.request_id, path, why)
             return None
 
     def _as_here(self, error: AgentError, projection: Projection) -> AgentError:

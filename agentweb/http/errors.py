@@ -30,6 +30,7 @@ from agentweb.wire.errors import (
     ServerError,
 )
 from agentweb.wire.json_writing import dumps
+from agentweb.wire.visible import visible
 
 logger = logging.getLogger("agentweb.http")
 
@@ -41,13 +42,13 @@ def as_agent_error(error: Exception, request_id: str) -> AgentError:
     if isinstance(error, AgentError):
         if error.debug:
             level = logging.ERROR if error.status >= 500 else logging.INFO
-            logger.log(level, "%s %s: %s", request_id, error.code, error.debug)
+            logger.log(level, "%s %s: %s", request_id, error.code, visible(error.debug))
         return error
     known = _known(error)
     if known is not None:
         return known
     if isinstance(error, (DatabaseError, InterfaceError)) and is_passing(error):
-        logger.warning("%s: %s", request_id, error, exc_info=error)
+        logger.warning("%s: %s", request_id, visible(str(error)), exc_info=error)
         return ServerError(Code.UNAVAILABLE, "The site is busy. Send the same request again.", retry_after=1)
     logger.error("%s crashed", request_id, exc_info=error)
     return _internal()

@@ -14,6 +14,11 @@ from agentweb.http.views import AgentView
 
 def views_at(path: str) -> Iterator[Any]:
     """Every view whose pattern fits, in the order in which Django would ask."""
+    yield from (pattern.callback for pattern in patterns_at(path))
+
+
+def patterns_at(path: str) -> Iterator[URLPattern]:
+    """Every pattern that fits, in the order in which Django would ask. One view may stand behind several."""
     # In the language of the addresses that are published, whatever language the check is run in.
     with translation.override(sites_language()):
         found = list(_within(get_resolver(), path_info(path)))
@@ -26,14 +31,14 @@ def path_info(path: str) -> str:
     return path.removeprefix(script.rstrip("/")) if path.startswith(script) else path
 
 
-def _within(resolver: URLResolver, path: str) -> Iterator[Any]:
+def _within(resolver: URLResolver, path: str) -> Iterator[URLPattern]:
     match = resolver.pattern.match(path)
     if not match:
         return
     for each in resolver.url_patterns:
         if isinstance(each, URLPattern):
             if each.resolve(match[0]):
-                yield each.callback
+                yield each
         else:
             yield from _within(each, match[0])
 

@@ -39,6 +39,7 @@ from agentweb.wire.json_types import Json
 from agentweb.wire.money import parse_amount
 from agentweb.wire.safe_numbers import nearest_doubles
 from agentweb.wire.signing import SigningKey
+from agentweb.wire.visible import visible
 
 logger = logging.getLogger("agentweb.invoke")
 
@@ -375,7 +376,7 @@ def _failure(call: Call, error: Exception) -> AgentError:
                 "%s (%s) failed: %s",
                 call.action.name,
                 call.request_id,
-                error.debug or error.message,
+                visible(error.debug or error.message),
                 exc_info=error,
             )
         return error
@@ -385,7 +386,7 @@ def _failure(call: Call, error: Exception) -> AgentError:
             Code.GRANT_REVOKED, "The person who gave this grant is no longer at this site. Nothing was done."
         )
     if isinstance(error, (DatabaseError, InterfaceError)) and is_passing(error):
-        logger.warning("%s (%s): %s", call.action.name, call.request_id, error)
+        logger.warning("%s (%s): %s", call.action.name, call.request_id, visible(str(error)))
         return ServerError(
             Code.UNAVAILABLE,
             "The site is busy. Repeat the same call with the same Idempotency-Key.",

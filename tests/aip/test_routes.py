@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.checks import CheckMessage
 from django.http import HttpResponse
 from django.test import Client
-from django.urls import include, path, register_converter, set_script_prefix
+from django.urls import include, path, re_path, register_converter, set_script_prefix
 
 from agentweb import action, exports, page, rooms
 from agentweb.aip import checks
@@ -258,6 +258,38 @@ def test_another_view_at_the_address_of_a_manifest_is_an_error(settings: Any) ->
         == "tests.aip.sites.own_feed answers at /cart.json too, the address of the manifest of the page /cart."
     )
     assert told.obj == "tests.aip.sites: page '/cart/'"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        path("cart.json/", sites.own_feed),
+        path("cart.toon", sites.own_feed),
+        path("<slug:name>.json", sites.own_feed),
+        re_path(r"^(?P<name>[a-z]+)\.json$", sites.own_feed),
+        # The same view as at the page, by a pattern of its own: so do format suffixes.
+        path("<slug:name>.<str:format>", sites.own_page),
+    ],
+    ids=["slash", "toon", "slug", "regex", "suffix"],
+)
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_url_of_the_site_s_own_for_a_manifest_is_an_error_whatever_its_pattern(
+    settings: Any, pattern: Any, is_first: bool
+) -> None:
+    ours = path("", include("agentweb.urls"))
+
+    class WithIt:
+        urlpatterns = (
+            *((pattern, ours) if is_first else (ours, pattern)),
+            path("<slug:name>", sites.own_page),
+            re_path("^(?P<url>.*/)$", sites.own_page),
+        )
+
+    serve(settings, WithIt)
+    page("/cart", title="Cart")
+    told = found("E070")
+    assert told
+    assert all("the address of the manifest of the page /cart." in each.msg for each in told)
 
 
 def test_an_action_at_the_address_of_a_manifest_is_an_error() -> None:

@@ -36,6 +36,7 @@ class Line:
         ([date(2026, 11, 29), time(12, 30)], '["2026-11-29","12:30:00"]'),
         ({Size.LARGE: UUID(int=1)}, '{"L":"00000000-0000-0000-0000-000000000001"}'),
         (gettext_lazy("Yes"), '"Yes"'),
+        ({"a": -0.0, "b": [0.0]}, '{"a":0.0,"b":[0.0]}'),
         ("größe 😀", '"größe 😀"'),
     ],
 )
@@ -90,3 +91,24 @@ def test_a_result_that_does_not_fit_its_declared_output_is_logged_without_its_va
     assert "/order (type)" in record.getMessage()
     assert "/total (required)" in record.getMessage()
     assert "private" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "name", ["token\nERROR forged", "token\r\n", "token\x1b[1A", "token\u2028"], ids=ascii
+)
+def test_a_name_or_a_place_in_an_answer_writes_no_line_of_its_own_into_the_log(
+    caplog: Any, name: str
+) -> None:
+    encode({name: "hunter2"}, "test")
+    encode({f"a {name[5:]}": 1}, "test", compile_schema({"type": "object", "additionalProperties": False}))
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 2
+    assert all(message.isprintable() for message in told)
+    assert "hunter2" not in caplog.text
+
+
+def test_many_removed_names_make_one_line_of_bounded_length(caplog: Any) -> None:
+    encode({f"token_{number}_{'x' * 1_000}": 1 for number in range(1_000)}, "test")
+    [told] = [record.getMessage() for record in caplog.records]
+    assert len(told) < 5_000
+    assert told.endswith(" and 980 more")
