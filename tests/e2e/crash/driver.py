@@ -129,6 +129,7 @@ class _Run:
         self.writers: list[Part] = []
         self.readers: list[Part] = []
         self.tails: list[Tail] = []
+        self.inboxes: dict[str, list[list[str]]] = {}
 
     # -- setting up
 
@@ -197,7 +198,7 @@ class _Run:
             redis_port = int(redis.rpartition(":")[2].partition("/")[0])
             command = ["redis-server", "--bind", "127.0.0.1", "--port", str(redis_port), "--save", ""]
             command += ["--appendonly", "no", "--dir", str(self.directory), "--loglevel", "warning"]
-            found.append(self._part("redis", command, 5, answers=lambda: accepts(redis_port)))
+            found.append(self._part("redis", command, 5, answers=lambda: accepts(redis_port), hangs=0.4))
         return found
 
     def _is_serving(self) -> bool:
@@ -369,8 +370,6 @@ class _Run:
         """Nothing is killed any more: writers get their last answers, the pump drains, readers reach the end."""
         for part in [*self.services, *([self.database] if self.database else [])]:
             part.wait_until_up()
-            if not part.is_running:
-                part.start()
         for part in [*self.writers, *self.readers]:
             if not part.is_running:
                 part.start()
@@ -382,6 +381,19 @@ class _Run:
         self.finish.touch()
         self._wait_for(self.readers)
         self._count()
+        self.inboxes = {name: self._inbox(key) for name, key in self.keys.items()}
+
+    def _inbox(self, key: SigningKey) -> list[list[str]]:
+        """Every message of an agent's inbox, newest first, as sender and id."""
+        found: list[list[str]] = []
+        target: str | None = "/v2/inbox?limit=100"
+        while target:
+            page = _until(lambda asked=target: Speaker(self.port, key).ask("GET", asked), 200)
+            envelopes = [item["envelope"] for item in page["items"]]
+            found += [[each["from"].partition("@")[0], each["id"]] for each in envelopes]
+            cursor = page["next_cursor"]
+            target = f"/v2/inbox?limit=100&cursor={cursor}" if cursor else None
+        return found
 
     def _wait_for(self, parts: list[Part]) -> None:
         """Until they have ended; who does not is ended, and the oracle finds what is missing."""
@@ -404,6 +416,7 @@ class _Run:
             writers={part.name: read(self.directory / f"{part.name}.jsonl") for part in self.writers},
             readers={part.name: read(self.directory / f"{part.name}.jsonl") for part in self.readers},
             told=read(self.told_journal),
+            inboxes=self.inboxes,
             quota=self.plan.quota,
         )
         outcome = self.outcome

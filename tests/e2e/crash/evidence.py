@@ -93,6 +93,7 @@ def load(
     writers: Mapping[str, Sequence[Line]],
     readers: Mapping[str, Sequence[Line]],
     told: Sequence[Line],
+    inboxes: Mapping[str, Sequence[Sequence[str]]],
     quota: int | None,
 ) -> Evidence:
     """The evidence of a snapshot and the journals."""
@@ -107,6 +108,7 @@ def load(
         writers=writers,
         readers=readers,
         told=[(line["from"], line["id"]) for line in told],
+        inboxes=inboxes,
         quota=quota,
     )
 

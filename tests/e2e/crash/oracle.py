@@ -41,6 +41,7 @@ class Rule(StrEnum):
     ORDERS_DIFFER = "two readers saw the same messages in different orders"
     BACKWARDS = "a cursor went back"
     UNKNOWN_CURSOR = "a cursor names no position of the log"
+    INBOX = "an inbox does not hold what came for its agent, once each and newest first"
     UNRESUMED = "a reader did not reach the end of the log"
     NONCE = "a nonce was accepted twice"
     ANSWER = "a request got an answer that nothing explains"
@@ -83,8 +84,8 @@ class Evidence:
 
     ``positions`` gives the position of each cursor that the log could hand out. ``readers`` are journals by name;
     the first line of each says whose stream it reads. ``told`` are the messages, as sender and id, of which a receiver
-    of the site's signal was told; None where none listens. ``quota`` is what each agent may have accepted at most, None
-    where it is never used up.
+    of the site's signal was told; None where none listens. ``inboxes`` are what each agent's inbox gave in the end, as
+    senders and ids. ``quota`` is what each agent may have accepted at most, None where it is never used up.
     """
 
     charged: Mapping[str, int]
@@ -96,6 +97,7 @@ class Evidence:
     positions: Mapping[str, int]
     writers: Mapping[str, Sequence[Line]]
     readers: Mapping[str, Sequence[Line]]
+    inboxes: Mapping[str, Sequence[Sequence[str]]]
     told: Sequence[tuple[str, str]] | None = None
     quota: int | None = None
     _breaches: dict[Rule, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -118,6 +120,7 @@ def judge(evidence: Evidence) -> list[Breach]:
         _writers,
         _accounts,
         _signals,
+        _inboxes,
         _log,
         _readers,
         _orders,
@@ -206,6 +209,19 @@ def _signals(evidence: Evidence) -> None:
     for message in evidence.messages:
         if (message.sender, message.ident) not in told:
             evidence.breach(Rule.UNSIGNALLED, f"{message.sender} {message.ident} at {message.seq}")
+
+
+def _inboxes(evidence: Evidence) -> None:
+    for name, given in evidence.inboxes.items():
+        came = [message for message in evidence.messages if message.recipient == name]
+        expected = [
+            (each.sender, each.ident) for each in sorted(came, key=lambda each: each.seq, reverse=True)
+        ]
+        if [tuple(each) for each in given] == expected:
+            continue
+        missing = Counter(expected) - Counter(map(tuple, given))
+        more = Counter(map(tuple, given)) - Counter(expected)
+        evidence.breach(Rule.INBOX, f"{name}: {list(missing)[:3]} missing, {list(more)[:3]} too many")
 
 
 def _log(evidence: Evidence) -> None:

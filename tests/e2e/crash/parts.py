@@ -28,8 +28,9 @@ class Part:
     """``interval`` is how many seconds it lives on average once it answers; 0: it is left alone.
 
     ``answers`` says whether it is at work. Where ``lives``, that it ends by itself is an error; else it is started
-    again, and ``ends`` counts that. ``one_of`` is the chance that only one of its children is killed, whom
-    it replaces itself. ``with_children``: they are in sessions of their own and are killed one by one.
+    again, and ``ends`` counts that. ``hangs`` is the chance that it first stops answering for a while, unkilled.
+    ``one_of`` is the chance that only one of its children is killed, whom it replaces itself. ``with_children``: they
+    are in sessions of their own and are killed one by one.
     """
 
     name: str
@@ -42,11 +43,13 @@ class Part:
     with_children: bool = False
     identity: dict[str, Any] = field(default_factory=dict)
     lives: bool = False
+    hangs: float = 0.0
     kills: int = 0
     ends: int = 0
     process: subprocess.Popen[bytes] | None = None
     _killed_at: float | None = None
     _was_killed: bool = False
+    _is_hung: bool = False
     _started_at: float = 0.0
 
     def start(self) -> None:
@@ -62,7 +65,7 @@ class Part:
                 **self.identity,
             )
         self._killed_at = None
-        self._was_killed = False
+        self._was_killed = self._is_hung = False
         self._started_at = time.monotonic()
 
     @property
@@ -105,6 +108,11 @@ class Part:
             return False
         if now < self._killed_at:
             return False
+        if not self._is_hung and source.random() < self.hangs:
+            assert self.process is not None
+            os.kill(self.process.pid, signal.SIGSTOP)
+            self._is_hung, self._killed_at = True, now + source.uniform(1, 4)
+            return False
         self.kill(source)
         self.kills += 1
         return True
@@ -117,8 +125,10 @@ class Part:
         self.start()
 
     def wait_until_up(self, seconds: float = STARTING_SECONDS) -> None:
+        if self._is_hung and self.is_running:
+            self.kill()
         deadline = time.monotonic() + seconds
-        while not self.answers():
+        while not (self.is_running and self.answers()):
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{self.name} does not start:\n{self.last_words()}")
             if not self.is_running:
@@ -131,7 +141,7 @@ class Part:
         """Politely, then by force."""
         if self.process is None:
             return
-        if self.process.poll() is None:
+        if self.process.poll() is None and not self._is_hung:
             self.process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(timeout=10)

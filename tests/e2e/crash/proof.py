@@ -56,6 +56,8 @@ def prove(bug: str, *, seconds: float, attempts: int, seed: str) -> Proof:
         outcome = run(plan, bar(sys.stderr))
         spent += outcome.seconds
         count = _count(outcome, bug)
+        found = ", ".join(f"{breach.count} {breach.rule.name.lower()}" for breach in outcome.breaches)
+        print(f"{bug}, seed {plan.seed}: {found or 'nothing'}", file=sys.stderr)
         if count or attempt == attempts:
             kills = sum(outcome.kills.values())
             rule = BUGS[bug].rule.value

@@ -23,6 +23,7 @@ class Recorded:
             for name, agent in (("reader-0", "ada"), ("reader-1", "bob"), ("reader-2", "ada"))
         }
         self.told: list[Line] = []
+        self.inboxes: dict[str, list[list[str]]] = {"ada": [], "bob": []}
         self.quota: int | None = None
         self.snapshot: dict[str, Any] = {
             "last": 4,
@@ -58,6 +59,7 @@ class Recorded:
         snapshot["charged"][sender] += 1
         snapshot["received"][to] += 1
         self.told.append({"from": sender, "id": ident})
+        self.inboxes[to].insert(0, [sender, ident])
         self.writers[writer].append(
             {"is": "intent", "id": ident, "from": sender, "to": to, "digest": digest, "envelope": "{}"}
         )
@@ -96,7 +98,12 @@ class Recorded:
 
     def evidence(self) -> Evidence:
         return load(
-            self.snapshot, writers=self.writers, readers=self.readers, told=self.told, quota=self.quota
+            self.snapshot,
+            writers=self.writers,
+            readers=self.readers,
+            told=self.told,
+            inboxes=self.inboxes,
+            quota=self.quota,
         )
 
     def breaches(self) -> set[Rule]:
@@ -162,6 +169,14 @@ def _keep_what_was_refused(recorded: Recorded) -> None:
 
 def _not_signal(recorded: Recorded) -> None:
     recorded.told.pop(2)
+
+
+def _leave_out_of_the_inbox(recorded: Recorded) -> None:
+    recorded.inboxes["ada"].pop(1)
+
+
+def _turn_the_inbox(recorded: Recorded) -> None:
+    recorded.inboxes["ada"].reverse()
 
 
 def _leave_a_gap(recorded: Recorded) -> None:
@@ -245,7 +260,7 @@ def _fail_a_reader(recorded: Recorded) -> None:
 
 
 BREACHES: list[tuple[Callable[[Recorded], None], set[Rule]]] = [
-    (_store_twice, {Rule.DOUBLED, Rule.CHARGED, Rule.RECEIVED, Rule.UNTOLD}),
+    (_store_twice, {Rule.DOUBLED, Rule.CHARGED, Rule.RECEIVED, Rule.UNTOLD, Rule.INBOX}),
     (_invent, {Rule.STRANGE}),
     (_never_answer, {Rule.UNACKNOWLEDGED}),
     (_answer_first_twice, {Rule.FIRST_TWICE}),
@@ -255,6 +270,8 @@ BREACHES: list[tuple[Callable[[Recorded], None], set[Rule]]] = [
     (_overrun, {Rule.OVERRUN}),
     (_keep_what_was_refused, {Rule.REFUSED_AND_KEPT}),
     (_not_signal, {Rule.UNSIGNALLED}),
+    (_leave_out_of_the_inbox, {Rule.INBOX}),
+    (_turn_the_inbox, {Rule.INBOX}),
     (_misplace_the_receipt, {Rule.RECEIPT}),
     (_name_no_position, {Rule.UNKNOWN_CURSOR}),
     (_miss, {Rule.MISSED}),

@@ -28,10 +28,15 @@ time.sleep(600)
 
 
 def _is_alive(pid: int) -> bool:
+    return _state(pid) not in "ZX"
+
+
+def _state(pid: int) -> str:
+    """Of a process, as in proc(5); X when it is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
 
 
 def _line(path: Path) -> str:
@@ -84,6 +89,30 @@ def test_a_part_that_never_answers_is_an_error_with_its_last_words(tmp_path: Pat
     _line(part.log)
     with pytest.raises(RuntimeError, match="no such table"):
         part.tick(random.Random(1), time.monotonic() + 1_000)
+    part.end()
+
+
+def test_a_part_hangs_before_it_is_killed(tmp_path: Path) -> None:
+    part = Part("sleeper", python("-c", FAMILY), {}, tmp_path / "log", interval=1e-9, hangs=1.0)
+    source, now = random.Random(1), time.monotonic()
+    part.start()
+    assert part.process is not None
+    assert not any(part.tick(source, now + each) for each in (0, 0.5))
+    while _state(part.process.pid) != "T":
+        time.sleep(0.01)
+    assert part.tick(source, now + 10)
+    part.end()
+
+
+def test_a_part_that_hangs_is_replaced_when_it_is_needed(tmp_path: Path) -> None:
+    part = Part("sleeper", python("-c", FAMILY), {}, tmp_path / "log", interval=1e-9, hangs=1.0)
+    source, now = random.Random(1), time.monotonic()
+    part.start()
+    hung = part.process
+    assert not any(part.tick(source, now + each) for each in (0, 0.5))
+    part.wait_until_up()
+    assert part.process is not hung
+    assert part.is_running
     part.end()
 
 
