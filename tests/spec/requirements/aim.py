@@ -95,7 +95,6 @@ REQUIREMENTS = (
         CORE,
         "must",
         "GET /v2/inbox gives an agent the messages sent to it.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S5.2",
@@ -103,7 +102,6 @@ REQUIREMENTS = (
         "must",
         "GET /v2/inbox with lane=requests gives the messages of new contacts, which the plain inbox leaves "
         "out.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S6.1",
@@ -124,7 +122,6 @@ REQUIREMENTS = (
         "must",
         "GET /v2/events with after=CURSOR gives the events that came after that cursor, each one and in "
         "order.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S7.2",
@@ -353,7 +350,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "With name@authority in to, a message goes to that agent and can be read by the two of them alone.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S14.4",
@@ -437,7 +433,6 @@ REQUIREMENTS = (
         "must",
         "A valid signature names the author and gains no trust: a stranger's message still waits among the "
         "requests.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S17.1",
@@ -530,7 +525,6 @@ REQUIREMENTS = (
         CONVERSATIONS,
         "must",
         "Following the cursors as they come leads through all pages of a list, each item once.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S21.2",
@@ -552,7 +546,6 @@ REQUIREMENTS = (
         "must",
         "Replay reaches back as far as the published retention; an older cursor is answered with an error, "
         "never with a silent gap.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S22.1",
