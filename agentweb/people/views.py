@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, Final
 
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    UnreadablePostError,
+)
+from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from django.utils.decorators import method_decorator
 from django.views import View
-from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from agentweb.access import approvals
 from agentweb.people.logins import person_of
@@ -27,7 +37,32 @@ _HEADERS: Final = {
 }
 
 
-@method_decorator(csrf_protect, name="dispatch")  # also on a site without the middleware
+def _with_a_form_that_can_be_read(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Answer 400 (413 for too much) to a body that is no form.
+
+    Django's own page for these looks for the CSRF token in the form once more, and so fails as well. Its middleware
+    would meet them before anybody else; therefore it leaves the view alone, and the view's own check stands inside.
+    """
+
+    @wraps(view)
+    def reading(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            _ = request.POST
+        except RequestDataTooBig:
+            return HttpResponse(
+                "The form is too large.", status=413, content_type="text/plain", headers=_HEADERS
+            )
+        except (BadRequest, MultiPartParserError, SuspiciousOperation, UnreadablePostError):
+            return HttpResponse(
+                "The form cannot be read.", status=400, content_type="text/plain", headers=_HEADERS
+            )
+        return view(request, *args, **kwargs)
+
+    return csrf_exempt(reading)
+
+
+# The check of CSRF holds also on a site without the middleware, and comes after the form was found to be one.
+@method_decorator([_with_a_form_that_can_be_read, csrf_protect], name="dispatch")
 class PersonView(View):
     """A page for a logged-in person, who is ``self.person``; everyone else is sent to LOGIN_URL."""
 
