@@ -50,7 +50,7 @@ def test_a_setting_like_no_other_lists_all() -> None:
     found = one(check_settings())
     assert found.id == "agentweb.E001"
     assert found.hint is not None
-    assert found.hint.startswith("Known: ORIGIN, ACTION_PREFIX, ")
+    assert found.hint.startswith("Known: ORIGIN, ROOMS, ACTION_PREFIX, ")
 
 
 @override_settings(AGENTWEB={"ORIGIN": "https://shop.example", "CALLER_RATE": 5})

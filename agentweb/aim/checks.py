@@ -1,6 +1,7 @@
 """System checks of the messenger: does every address answer, and we alone there?
 
 ========== =============================================================================================
+E080       the messenger is not served by HTTPS
 W080       another view of the site, or an action, answers at an address of the messenger, or never gets asked
 W081       the messenger's manifest does not answer at the root of the host
 W082       django-cors-headers covers the messenger's addresses and would answer by the site's own policy
@@ -12,10 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Warning
+from django.core.checks import CheckMessage, Error, Warning
 
+from agentweb import conf
 from agentweb.aim import mount
 from agentweb.aim.routes import ROUTES
 from agentweb.catalog.registry import registry
@@ -26,6 +29,21 @@ from agentweb.http.urlconf import is_ours, name_of, path_info, views_at
 _CORS: Final = "corsheaders.middleware.CorsMiddleware"
 _VARIES: Final = re.compile(r"\{[a-z_]+\}")
 _SAMPLE: Final = "agentweb-check"
+_LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def check_scheme(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """E080. A tunnel or a test may well be plain on the machine itself."""
+    parts = urlsplit(str(conf.get("ORIGIN") or ""))
+    if parts.scheme != "http" or settings.DEBUG or parts.hostname in _LOCAL:
+        return []
+    return [
+        Error(
+            f"AGENTWEB['ORIGIN'] is {conf.get('ORIGIN')}: the messenger is served by HTTPS only.",
+            hint="Serve the site by HTTPS and write https://, or leave 'aim' out of AGENTWEB['ROOMS'].",
+            id="agentweb.E080",
+        )
+    ]
 
 
 def check_addresses(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
@@ -123,5 +141,5 @@ def _is_ours(path: str) -> bool:
     )
 
 
-CHECKS: Final = (check_addresses, check_well_known, check_cors)
+CHECKS: Final = (check_scheme, check_addresses, check_well_known, check_cors)
 """What ``agentweb.checks`` runs for this room."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from agentweb.aim import discovery, guides, mount
+from agentweb.aim import discovery, mount
+from agentweb.aim.guides import authentication, envelopes
 from agentweb.http.bodies import MEDIA_TYPE
 from agentweb.http.documents import Place, PublicDocument
 from agentweb.http.headers import JSON, Document
@@ -25,11 +26,11 @@ def manifest(place: Place) -> Document:
 
 
 def authentication_guide(place: Place) -> Document:
-    return _text(guides.authentication(place))
+    return _text(authentication(place))
 
 
 def envelopes_guide(place: Place) -> Document:
-    return _text(guides.envelopes(place))
+    return _text(envelopes(place))
 
 
 def vector(place: Place) -> Document:

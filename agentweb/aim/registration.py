@@ -7,7 +7,6 @@ nothing: the challenge is still good, for another name say.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Final
 
 from django.db import transaction
@@ -27,8 +26,6 @@ from agentweb.wire.errors import Code, ConflictError, InputError, RequestError
 from agentweb.wire.schema.problems import make_problem
 
 POLICY: Final = "registrations"
-KEPT_AFTER: Final = timedelta(hours=1)
-"""How long after its end a used challenge is known."""
 
 
 class KeyRegisteredMeanwhile(Exception):
@@ -99,7 +96,7 @@ def register(wish: Wish, *, address: str) -> tuple[Agent, Allowance]:
         )
         used = UsedChallenge(
             digest=challenges.digest_of(wish.challenge),
-            expires_at=from_unix(wish.challenge_ends) + KEPT_AFTER,
+            expires_at=from_unix(wish.challenge_ends),
         )
         if not insert_if_absent([used]):
             raise RequestError(

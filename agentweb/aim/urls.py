@@ -13,10 +13,10 @@ from django.urls.resolvers import RegexPattern, ResolverMatch
 
 from agentweb.aim import mount
 from agentweb.aim.routes import ROUTES, Route
+from agentweb.aim.views.nothing import NothingView
 from agentweb.http.bodies import MEDIA_TYPE
 from agentweb.http.doors import Door, advertise
 from agentweb.http.site_urls import is_asked_without_us, is_sites_own
-from agentweb.http.views import NothingHere
 
 _VARIES: Final = re.compile(r"\\\{([a-z_]+)\\\}")
 
@@ -25,7 +25,7 @@ class _NothingPattern(URLPattern):
     """``/v2/`` and what is under it, where neither we nor the site have anything."""
 
     def __init__(self) -> None:
-        super().__init__(RegexPattern(rf"^{mount.ROOT}(?:/|$)"), NothingHere.as_view())
+        super().__init__(RegexPattern(rf"^{mount.ROOT}(?:/|$)"), NothingView.as_view())
 
     def resolve(self, path: str) -> ResolverMatch | None:
         match = super().resolve(path)

@@ -134,6 +134,7 @@ def test_each_kind_goes_when_it_is_over_and_not_before(settings: Any) -> None:
         once = dict.fromkeys(("nonces", "buckets", "revocations", "sessions", "pairings", "approvals"), 1)
         once |= {"idempotency_records": 1, "audit_entries": 1}
         once |= {"browser_calls": 0, "open_pages": 0, "mandates": 0, "grants": 0}
+        once |= dict.fromkeys(("events", "messages", "requests", "emptied_messages", "used_challenges"), 0)
         assert clear() == once
         assert clear() == dict.fromkeys(once, 0)
     assert Revocation.objects.filter(ident="for good").exists()
@@ -250,6 +251,11 @@ def test_people_get_a_line_for_each_kind() -> None:
         "approvals: 0",
         "browser calls: 0",
         "open pages: 0",
+        "events: 0",
+        "messages: 0",
+        "requests: 0",
+        "emptied messages: 0",
+        "used challenges: 0",
         "idempotency records: 0",
         "audit entries: 0",
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -18,6 +19,12 @@ from tests.support.web_fixtures import shop  # noqa: F401
 pytestmark = pytest.mark.usefixtures("shop")
 
 MANIFEST = ".well-known/agent-actions.json"
+
+
+@pytest.fixture(autouse=True)
+def one_document(settings: Any) -> None:
+    """The site speaks one protocol, so that there is one document to write."""
+    settings.AGENTWEB = {**settings.AGENTWEB, "ROOMS": ["agent_actions"]}
 
 
 def export(folder: Path, *options: str) -> str:
