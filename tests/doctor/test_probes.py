@@ -414,7 +414,7 @@ def an_action_that_agents_cannot_use(bench: Bench) -> None:
     own = manifest.action_entry
     changed = {"search": {"effect": "look"}}
     bench.patch.setattr(
-        manifest, "action_entry", lambda each, prefix: {**own(each, prefix), **changed.get(each.name, {})}
+        manifest, "action_entry", lambda each, prefix="": {**own(each, prefix), **changed.get(each.name, {})}
     )
     published.forget()
 
@@ -425,7 +425,7 @@ def a_number_that_no_double_holds(bench: Bench) -> None:
     wide = {"type": "object", "properties": {"left": {"type": "integer", "maximum": 2**63 - 1}}}
     changed = {"search": {"input": wide}}
     bench.patch.setattr(
-        manifest, "action_entry", lambda each, prefix: {**own(each, prefix), **changed.get(each.name, {})}
+        manifest, "action_entry", lambda each, prefix="": {**own(each, prefix), **changed.get(each.name, {})}
     )
     published.forget()
 
@@ -435,7 +435,7 @@ def an_example_that_does_not_fit(bench: Bench) -> None:
     own = manifest.action_entry
     changed = {"search": {"example": {"query": 7}}}
     bench.patch.setattr(
-        manifest, "action_entry", lambda each, prefix: {**own(each, prefix), **changed.get(each.name, {})}
+        manifest, "action_entry", lambda each, prefix="": {**own(each, prefix), **changed.get(each.name, {})}
     )
     published.forget()
 
