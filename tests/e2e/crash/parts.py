@@ -102,7 +102,7 @@ class Part:
             return False
         if self._killed_at is None:
             if self.answers():
-                self._killed_at = now + source.expovariate(1 / self.interval)
+                self._killed_at = now + self.interval * source.uniform(0.02, 1.98)
             elif now - self._started_at > STARTING_SECONDS:
                 raise RuntimeError(f"{self.name} does not start:\n{self.last_words()}")
             return False

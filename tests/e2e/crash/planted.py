@@ -64,7 +64,7 @@ def _answer_before_commit() -> None:
             try:
                 with transaction.atomic():
                     answered.set_result(work())
-                    time.sleep(0.02)
+                    time.sleep(0.2)
             except Exception as error:
                 if not answered.done():
                     answered.set_exception(error)
