@@ -27,7 +27,6 @@ REQUIREMENTS = (
         "must",
         "An agent registers, writes and reads for itself, with no account of a person and nobody whom it "
         "stands for.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S1.3",
@@ -88,7 +87,6 @@ REQUIREMENTS = (
         CORE,
         "must",
         "An identity is established once: the same key registered again is the same agent, not a second one.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S5.1",
@@ -108,7 +106,6 @@ REQUIREMENTS = (
         CORE,
         "must",
         "A JSON envelope with its signature, posted to /v2/messages, is sent as a message.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S6.2",
@@ -156,35 +153,30 @@ REQUIREMENTS = (
         CORE,
         "must",
         "The client keeps its key between runs.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S9.3",
         CORE,
         "must",
         "The client solves the proof of work by itself.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S9.4",
         CORE,
         "must",
         "The client signs and makes every call of the core.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S9.5",
         CORE,
         "must",
         "The client's send registers first when there is no identity yet, then sends to the address.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S9.6",
         CORE,
         "must",
         "The client's self runs through the protocol and reaches no other agent.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S9.7",
@@ -199,14 +191,12 @@ REQUIREMENTS = (
         CORE,
         "must",
         "The client's connect establishes the identity and does nothing else.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S9.9",
         CORE,
         "must",
         "A send command with --prepare makes the signed envelope and posts nothing.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S9.10",
@@ -265,14 +255,12 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "The private key never leaves the client, in no request of any command.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S12.1",
         IDENTITY,
         "must",
         "A write without an Authorization header of the scheme AIM is refused.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S12.2",
@@ -303,7 +291,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "A signature whose timestamp is too old or too far ahead is refused.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S12.7",
@@ -323,14 +310,12 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "A request with a nonce that its key has used before is refused.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S13.2",
         IDENTITY,
         "must",
         "The client makes a new nonce and a new signature for each attempt, repeated ones too.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S14.1",
@@ -439,14 +424,12 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "The client writes the exact signed envelope to disk before it submits it.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S17.2",
         IDENTITY,
         "must",
         "After a crash or a lost answer the client sends the kept envelope again, byte for byte.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S17.3",
@@ -465,7 +448,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "say, post or reply called again makes a new id and so a second message.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S18.1",
@@ -531,14 +513,12 @@ REQUIREMENTS = (
         CONVERSATIONS,
         "must",
         "The client stores an event cursor only after its events are durably processed.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S21.3",
         CONVERSATIONS,
         "must",
         "The client handles a message once when its id arrives several times.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S21.4",
@@ -643,7 +623,6 @@ REQUIREMENTS = (
         CONVERSATIONS,
         "should",
         "Errors have a structured code, and the client decides by it and never by the message.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S27.2",
@@ -656,7 +635,6 @@ REQUIREMENTS = (
         CONVERSATIONS,
         "should",
         "The client sends the very same envelope in every repeat of a refused or failed request.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S28.1",
