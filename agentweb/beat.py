@@ -1,12 +1,14 @@
-"""For a site's ``celery.py``: when the tasks of ``agentweb.tasks`` run, and how its broker stays out of the way.
+"""For a site that has Celery: when the tasks of ``agentweb.tasks`` run, and how its broker stays out of the way.
+
+In its settings, for ``config_from_object("django.conf:settings", namespace="CELERY")``::
 
     from agentweb import beat
 
-    app = Celery("teashop")
-    app.config_from_object("django.conf:settings", namespace="CELERY")
-    app.autodiscover_tasks()
-    app.conf.beat_schedule = beat.SCHEDULE
-    app.conf.broker_transport_options = beat.TRANSPORT_OPTIONS
+    CELERY_BROKER_TRANSPORT_OPTIONS = beat.TRANSPORT_OPTIONS
+    CELERY_BEAT_SCHEDULE = beat.SCHEDULE
+
+and in its ``celery.py``, after ``app.autodiscover_tasks()``::
+
     beat.send_hints_by(app)
 
 Importing it needs neither Celery nor a set-up Django.

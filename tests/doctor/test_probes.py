@@ -26,6 +26,7 @@ from agentweb.http.doors import Door
 from agentweb.invoke.models import AuditEntry
 from agentweb.wire.clock import clock, now_datetime
 from agentweb.wire.errors import InputError
+from tests.aim.filling import agent, post
 from tests.doctor import tampering
 from tests.doctor.conftest import FOUND, ORDER
 from tests.site.models import Note
@@ -275,6 +276,24 @@ def a_broker_that_is_away(bench: Bench) -> None:
 @plant("D043")
 def eager_tasks(bench: Bench) -> None:
     bench.settings.CELERY_TASK_ALWAYS_EAGER = True
+
+
+# -- the messenger's background work
+
+
+@plant("D400", also="No worker has looked at the messenger's log ever; 2 events are left")
+def messages_and_no_worker(bench: Bench) -> None:
+    post(agent("ann"), agent("bob"))
+
+
+@plant("D401", also="does not answer: ConnectionError")
+def wake_ups_by_a_redis_that_is_away(bench: Bench) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    bench.settings.AGENTWEB = {
+        **bench.settings.AGENTWEB,
+        "WAKE_UPS": f"redis://:hunter2@127.0.0.1:{port}/0",
+    }
 
 
 # -- answers

@@ -158,7 +158,7 @@ def _until_told_to_end() -> Iterator[_Stop]:
 
 def _seconds(text: str) -> float:
     try:
-        seconds = float(text)
+        seconds = float(text) if text.isascii() else 0.0
     except ValueError:
         seconds = 0.0
     if not 0.05 <= seconds <= _LONGEST_PERIOD:

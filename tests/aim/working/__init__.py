@@ -1,0 +1,1 @@
+"""Real workers and posters, each a process, for tests that kill them."""
