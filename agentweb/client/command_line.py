@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TextIO
@@ -36,6 +37,9 @@ REFUSED: Final = 1
 MISUSED: Final = 2
 WAITING: Final = 3
 DEFAULT_STORE: Final = "agent-keys.json"
+
+# Line ends of Unicode and what moves a cursor, which JSON may hold as they are, inside strings only.
+_NOT_PLAIN: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,7 +73,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _json_lines(document: Any) -> Iterator[str]:
     """One JSON value on a line; of a command that gives several, each on its own."""
     for each in document if isinstance(document, Iterator) else (document,):
-        yield dumps(each).decode()
+        yield _NOT_PLAIN.sub(_escaped, dumps(each).decode())
+
+
+def _escaped(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 # A command answers with its document for --json, and with its lines for people.

@@ -145,7 +145,7 @@ BAD = {
     "a line feed inside": HEADER.replace(", ", ",\n"),
     "a NUL": HEADER + "\x00",
     "not ASCII": HEADER.replace("nonce", "noncé"),
-    "endless": HEADER + ", " * MAX_HEADER,
+    "longer than any": HEADER.replace("AIM ", "AIM" + " " * MAX_HEADER, 1),
 }
 
 
