@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from benchmarks import databases, servers
-from benchmarks.suites import actions, startup
+from benchmarks.suites import actions, retention, startup
 
-SUITES = {"actions": actions.run, "startup": startup.run}
+SUITES = {"actions": actions.run, "retention": retention.run, "startup": startup.run}
 
 
 def main() -> None:

@@ -17,8 +17,8 @@ from tests.support.races import Database, run
 from tests.support.redis import redis_url
 
 POSTERS = "tests.aim.working.posters"
-# A hang must not be waited for by whoever posts: each of the broker's time-outs would show.
-SLOWEST = 30.0
+# Seconds that no post takes, on whatever machine, unless it waits for a broker that never answers.
+SLOWEST = 60.0
 
 
 def test_workers_that_are_killed_lose_nothing_and_count_nothing_twice(
@@ -39,19 +39,6 @@ def test_workers_that_are_killed_lose_nothing_and_count_nothing_twice(
         assert found["lag"] == 0, (found, ours[0].text()[-3_000:])
         assert found["messages"] == answer["posted"] == found["received"]
         assert (found["is_exact"], found["told_once_at_least"], found["in_order"]) == (True, True, True)
-
-
-def test_several_workers_at_once_share_the_work_and_each_ends_when_it_is_told_to(
-    race_database: Database, tmp_path: Path
-) -> None:
-    run(race_database, f"{POSTERS}:register")
-    command = ["tests.aim.working.worker", "--every", "0.1", "--json"]
-    with workers(*(Worker(race_database, command, tmp_path / f"{n}.log") for n in range(3))) as ours:
-        [answer] = posting(race_database, 4).result()
-        found = verdict_when_done(race_database)
-        assert [each.end() for each in ours] == [0, 0, 0]
-    assert found["messages"] == answer["posted"] == found["received"] == found["told"]
-    assert (found["is_exact"], found["told_once_at_least"], found["in_order"]) == (True, True, True)
 
 
 @pytest.mark.services
@@ -94,7 +81,6 @@ def test_celery_workers_and_a_redis_that_is_killed_emptied_and_hung_lose_nothing
         proxy.close()
         store.flushdb()
     assert answer["slowest"] < SLOWEST, answer
-    print(found, answer, celery.text()[-3000:])
     assert found["messages"] == answer["posted"] == found["received"]
     assert (found["is_exact"], found["told_once_at_least"], found["in_order"]) == (True, True, True)
 
