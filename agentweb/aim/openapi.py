@@ -13,7 +13,7 @@ from drf_spectacular.plumbing import ComponentRegistry
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from agentweb.aim.components import SCHEMAS, ref
-from agentweb.aim.operations import NONE, OPTIONAL, Operation
+from agentweb.aim.operations import OPTIONAL, Operation
 from agentweb.aim.routes import ROUTES, Route
 from agentweb.catalog.drf.spectacular import without_a_trace
 from agentweb.http.documents import Place
@@ -57,10 +57,7 @@ class _OperationSchema(AutoSchema):
         return []
 
     def get_auth(self) -> list[dict[str, list[str]]]:
-        auth = self.operation.auth
-        if auth == NONE:
-            return []
-        return [{}, {SCHEME: []}] if auth == OPTIONAL else [{SCHEME: []}]
+        return [{}, {SCHEME: []}] if self.operation.auth == OPTIONAL else [{SCHEME: []}]
 
     def get_override_parameters(self) -> list[Any]:
         query = self.operation.query or {"properties": {}}

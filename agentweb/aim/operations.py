@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from agentweb.wire.errors import Code
 
-NONE: Final = "none"
 SIGNED: Final = "signed"
 OPTIONAL: Final = "optional"
+"""Nobody has to sign; who does, has to do it well."""
 
 SIGNATURE: Final = (
     Code.AUTHORIZATION_REQUIRED,
@@ -24,7 +24,16 @@ SIGNATURE: Final = (
     Code.AGENT_DELETED,
 )
 """Of a request that has to be signed."""
-ALWAYS: Final = (Code.INVALID_PARAMETER, Code.TOO_LARGE, Code.UNSUPPORTED_MEDIA_TYPE, Code.LENGTH_REQUIRED)
+ALWAYS: Final = (
+    Code.INVALID_PARAMETER,
+    Code.INVALID_UNICODE,
+    Code.TOKEN_IN_URL,
+    Code.MALFORMED_JSON,
+    Code.TOO_LARGE,
+    Code.UNSUPPORTED_MEDIA_TYPE,
+    Code.LENGTH_REQUIRED,
+)
+"""Of any request: its query, and a body that is cut short or too long."""
 LIMITED: Final = (Code.RATE_LIMITED, Code.OVERLOADED)
 BODY: Final = (
     Code.MALFORMED_JSON,
@@ -42,7 +51,7 @@ class Operation:
     """One method of a path.
 
     ``answers`` are schemas by status: the name of a component, or of a media type that is no JSON. ``auth``: whether
-    the request is signed, need not be, or cannot be. ``codes`` are those of its errors beside the usual ones.
+    the request is signed or need not be. ``codes`` are those of its errors beside the usual ones.
     """
 
     ident: str
@@ -53,13 +62,10 @@ class Operation:
     body: str | None = None
     is_body_required: bool = True
     codes: tuple[Code, ...] = ()
-    described: str = field(default="", repr=False)
 
     def all_codes(self) -> list[Code]:
         """Every code that it may answer with, sorted."""
-        found = {*ALWAYS, *LIMITED, *self.codes}
-        if self.auth != NONE:
-            found |= set(SIGNATURE)
+        found = {*ALWAYS, *LIMITED, *SIGNATURE, *self.codes}
         if self.auth == OPTIONAL:
             found.discard(Code.AUTHORIZATION_REQUIRED)
         if self.body is not None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agentweb.aim import mount
 from agentweb.aim.documents import DOCUMENTS
-from agentweb.aim.operations import NONE, Operation
+from agentweb.aim.operations import OPTIONAL, Operation
 from agentweb.aim.views.base import AimView
 from agentweb.aim.views.contacts import ContactsView, ContactView
 from agentweb.aim.views.documents import DocumentView, HealthView, PolicyView
@@ -45,7 +45,7 @@ _DOCUMENTS: Final = {
 def _document(path: str) -> Route:
     ident, summary, answered = _DOCUMENTS[path]
     media_type, build = DOCUMENTS[path]
-    operation = Operation(ident, summary, {200: answered or media_type}, auth=NONE)
+    operation = Operation(ident, summary, {200: answered or media_type}, auth=OPTIONAL)
     return Route(
         path,
         DocumentView,

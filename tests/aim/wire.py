@@ -14,6 +14,7 @@ from agentweb.wire.aim.authorization import sign_request
 from agentweb.wire.aim.keys import public_of
 from agentweb.wire.clock import now
 from agentweb.wire.signing import SigningKey
+from tests.aim import contract
 from tests.aim.agents import SITE, signer_of
 
 
@@ -114,6 +115,7 @@ def send(
         headers=named,
         QUERY_STRING=query,
     )
+    contract.check(method, path, answer)
     return answer
 
 

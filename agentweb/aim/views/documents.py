@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from agentweb.aim import health, policy
-from agentweb.aim.operations import NONE, Operation
+from agentweb.aim.operations import OPTIONAL, Operation
 from agentweb.aim.views.base import AimView, answer
 from agentweb.http.documents import Place
 from agentweb.http.headers import Document, answer_document
@@ -31,7 +31,7 @@ class PolicyView(AimView):
     """``GET /v2/policy``: the limits as they are enforced at this moment."""
 
     operations: ClassVar = {
-        "GET": Operation("policy", "The limits that are enforced.", {200: "Policy"}, auth=NONE)
+        "GET": Operation("policy", "The limits that are enforced.", {200: "Policy"}, auth=OPTIONAL)
     }
     needs_signature = False
     limits_anonymous = False
@@ -44,7 +44,7 @@ class HealthView(AimView):
     """``GET /v2/health``: whether background work keeps up."""
 
     operations: ClassVar = {
-        "GET": Operation("health", "Whether background work keeps up.", {200: "Health"}, auth=NONE)
+        "GET": Operation("health", "Whether background work keeps up.", {200: "Health"}, auth=OPTIONAL)
     }
     needs_signature = False
     limits_anonymous = False

@@ -13,7 +13,7 @@ from agentweb.aim import agents, authentication, challenges, log, quotas, regist
 from agentweb.aim.authentication import Verified
 from agentweb.aim.cursors import event_cursor
 from agentweb.aim.models import Agent, AgentKey
-from agentweb.aim.operations import NONE, OPTIONAL, Operation
+from agentweb.aim.operations import OPTIONAL, Operation
 from agentweb.aim.records import address_of, agent_record, key_history
 from agentweb.aim.views.base import AimView, answer, not_found
 from agentweb.http.addresses import address_of as client_address
@@ -35,7 +35,7 @@ class ChallengesView(AimView):
             "challenge",
             "Get the work that a new agent does before it registers.",
             {201: "Challenge"},
-            auth=NONE,
+            auth=OPTIONAL,
             body="NoInput",
             is_body_required=False,
         )
