@@ -1,4 +1,4 @@
-"""An agent's side, without Django: keys, grants, and calls to the actions of other sites.
+"""An agent's side, without Django: keys, grants, calls to the actions of other sites, and messages to other agents.
 
 ::
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agentweb.client.grant_texts import GrantChain
     from agentweb.client.keystore import KeyStore
     from agentweb.client.manifest import Manifest
+    from agentweb.client.messenger.messenger import Messenger
     from agentweb.wire.errors import AgentError, AuthenticationError, ClientError, InputError
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "InputError",
     "KeyStore",
     "Manifest",
+    "Messenger",
     "SiteError",
 ]
 
@@ -45,6 +47,7 @@ _HOMES = {
     "InputError": "agentweb.wire.errors",
     "KeyStore": "agentweb.client.keystore",
     "Manifest": "agentweb.client.manifest",
+    "Messenger": "agentweb.client.messenger.messenger",
     "SiteError": "agentweb.client.errors",
 }
 

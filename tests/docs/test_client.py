@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentweb import client
-from agentweb.client import ActionResult, AgentClient, KeyStore
+from agentweb.client import ActionResult, AgentClient, KeyStore, Messenger
 from agentweb.client.command_line import main
 from tests.docs.pages import DOCS, blocks
 from tests.docs.tutorial import Site
@@ -48,6 +48,8 @@ def test_the_tables_name_every_argument_and_member() -> None:
     names = first_cells(section("`AgentClient`"))
     public = {name for name in vars(AgentClient) if not name.startswith("_")}
     assert names == set(inspect.signature(AgentClient).parameters) | public
+    messenging = {name for name in vars(Messenger) if not name.startswith("_")}
+    assert messenging <= first_cells(section("Messenger"))
     fields = {field.name for field in dataclasses.fields(ActionResult)}
     assert first_cells(section("Results")) == fields | {"ActionResult", "json"}
     errors = {name for name in client.__all__ if name.endswith("Error")}
@@ -63,6 +65,8 @@ def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_codes_beside_the_common_ones_are_listed() -> None:
     package = Path(client.__file__).parent
-    source = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
+    source = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
     own = set(re.findall(r'"((?:keystore|outcome)_[a-z]+)"', source))
+    own |= set(re.findall(r'^[A-Z_]+(?:: Final)? = "((?:not|key|work|trial)_[a-z_]+)"', source, re.MULTILINE))
+    assert own >= {"not_connected", "key_changed", "work_too_hard", "trial_failed"}
     assert own <= first_cells(section("Errors"))
