@@ -368,18 +368,22 @@ class _Run:
 
     def _let_everybody_finish(self) -> None:
         """Nothing is killed any more: writers get their last answers, the pump drains, readers reach the end."""
-        for part in [*self.services, *([self.database] if self.database else [])]:
+        needed = [*([self.database] if self.database else []), *self.services]
+        for part in needed:
             part.wait_until_up()
         for part in [*self.writers, *self.readers]:
             if not part.is_running:
                 part.start()
         self.stop.touch()
-        self._wait_for(self.writers)
-        deadline = time.monotonic() + self.plan.finishing
-        while time.monotonic() < deadline and self._django("lag").strip() != "0":
-            time.sleep(0.5)
+        self._wait_until(lambda: not any(part.is_running for part in self.writers))
+        self._wait_until(lambda: self._django("lag").strip() == "0")
         self.finish.touch()
-        self._wait_for(self.readers)
+        self._wait_until(lambda: not any(part.is_running for part in self.readers))
+        for part in [*self.writers, *self.readers]:
+            if part.is_running:
+                part.kill()  # the oracle finds what is missing
+            elif part.process is not None and part.process.returncode:
+                raise RuntimeError(f"{part.name} failed:\n{part.last_words()}")
         self._count()
         self.inboxes = {name: self._inbox(key) for name, key in self.keys.items()}
 
@@ -395,17 +399,12 @@ class _Run:
             target = f"/v2/inbox?limit=100&cursor={cursor}" if cursor else None
         return found
 
-    def _wait_for(self, parts: list[Part]) -> None:
-        """Until they have ended; who does not is ended, and the oracle finds what is missing."""
+    def _wait_until(self, is_done: Callable[[], bool]) -> None:
         deadline = time.monotonic() + self.plan.finishing
-        while time.monotonic() < deadline and any(part.is_running for part in parts):
-            time.sleep(0.1)
-        for part in parts:
-            if part.process is not None and part.process.poll() != 0:
-                if part.is_running:
-                    part.kill()
-                else:
-                    raise RuntimeError(f"{part.name} failed:\n{part.last_words()}")
+        while time.monotonic() < deadline and not is_done():
+            for part in self.services:
+                part.keep_up()
+            time.sleep(0.3)
 
     def _judge(self) -> None:
         self._say("judge", 1.0)

@@ -96,8 +96,7 @@ class Part:
 
     def tick(self, source: random.Random, now: float) -> bool:
         """Start what is down; kill it when its time has come. Whether it was killed."""
-        if not self.is_running:
-            self._come_back()
+        self.keep_up()
         if not self.interval:
             return False
         if self._killed_at is None:
@@ -117,7 +116,10 @@ class Part:
         self.kills += 1
         return True
 
-    def _come_back(self) -> None:
+    def keep_up(self) -> None:
+        """Start it where it does not run."""
+        if self.is_running:
+            return
         if self.process is not None and not self._was_killed:
             if self.lives:
                 raise RuntimeError(f"{self.name} ended by itself:\n{self.last_words()}")
@@ -127,14 +129,14 @@ class Part:
     def wait_until_up(self, seconds: float = STARTING_SECONDS) -> None:
         if self._is_hung and self.is_running:
             self.kill()
-        deadline = time.monotonic() + seconds
+        deadline, ended_before = time.monotonic() + seconds, self.ends
         while not (self.is_running and self.answers()):
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{self.name} does not start:\n{self.last_words()}")
             if not self.is_running:
-                if self.ends == MOST_ENDS:
+                if self.ends - ended_before == MOST_ENDS:
                     raise RuntimeError(f"{self.name} ends at once:\n{self.last_words()}")
-                self._come_back()
+                self.keep_up()
             time.sleep(0.05)
 
     def end(self) -> None:

@@ -129,6 +129,13 @@ def test_a_part_that_ends_by_itself_is_started_again_or_is_an_error(tmp_path: Pa
         part.tick(random.Random(1), time.monotonic())
 
 
+def test_waiting_for_a_part_that_ends_at_once_is_given_up(tmp_path: Path) -> None:
+    part = Part("short", python("-c", "print('no such setting', flush=True)"), {}, tmp_path / "log")
+    part.answers = lambda: False
+    with pytest.raises(RuntimeError, match=r"(?s)ends at once.*no such setting"):
+        part.wait_until_up()
+
+
 def test_a_postmaster_killed_with_its_children_recovers_what_was_committed(tmp_path: Path) -> None:
     import psycopg
 
