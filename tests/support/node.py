@@ -45,6 +45,23 @@ def messenger_verdict(vector: dict[str, Any], texts: list[str]) -> tuple[list[st
     return found["wrong"], found["texts"]
 
 
+def judged_client(origin: str) -> dict[str, Any]:
+    """What ``judges/aim_client.mjs``, written from the messenger's guides, saw of the messenger at ``origin``.
+
+    Skips where Node.js is not; fails where it must be, and where the messenger does not do what its guides say.
+    """
+    done = subprocess.run(
+        [_node(), str(JUDGES / "aim_client.mjs"), origin],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
 def _node() -> str:
     node = shutil.which("node")
     if node is None:

@@ -1,0 +1,1 @@
+"""Real servers of the messenger, and nginx before them."""
