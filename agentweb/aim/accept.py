@@ -4,10 +4,10 @@ The order of checks (AIM.md 5.4): shape, author, signature; whether it is known 
 time: ``ts``, recipient, permission, thread, quota. So a message that was accepted once is a duplicate ever after,
 whatever has become of its sender, its recipient and their quotas.
 
-Statements: agents with contacts, known messages, insert, account, head, stamps, events; as many for 20 as for one. A
-first message adds the new contact; where the recipient has not accepted the sender, the account is locked and what was
-sent before is counted. Who loses a race for an id starts anew and finds the winner (``MetAnother``). After the commit
-nothing is left to do.
+Statements: agents with contacts and known messages; insert, account; head, stamps, events: as many for 20 as for one.
+Where the recipient has not accepted the sender, the account is locked and what was sent before is counted; a first
+message adds the new contact. Who loses a race for an id starts anew and finds the winner (``MetAnother``). After the
+commit nothing is left to do.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from agentweb.aim import contacts, items, log, messages, quotas, recipients, sta
 from agentweb.aim.cursors import event_cursor
 from agentweb.aim.items import Item, ItemResult
 from agentweb.aim.log import Entry
+from agentweb.aim.looking_up import look_up
 from agentweb.aim.messages import Known, New
 from agentweb.aim.models import Agent, Contact
 from agentweb.aim.recipients import Party
@@ -108,10 +109,7 @@ class _Acceptance:
                 except AgentError as error:
                     item.error = error
         drafts = [item for item in self.items if item.recipient is not None and item.error is None]
-        if drafts:
-            self.insert(drafts)
-            self.charge(drafts)
-        stored = [item for item in drafts if item.error is None]
+        stored = self.store(drafts) if drafts else []
         epoch = self.publish(stored) if stored else None
         repeated = [item for item in self.items if item.known is not None]
         if repeated:
@@ -134,19 +132,14 @@ class _Acceptance:
             for envelope in open_ones
             if not isinstance(envelope.to, Board) and envelope.to.authority == self.authority
         }
-        parties = recipients.find(self.sender, local | {self.name})
+        references = {
+            reference
+            for envelope in open_ones
+            for reference in (envelope.id, envelope.reply_to, envelope.thread_id)
+            if reference is not None
+        }
+        parties, found = look_up(self.sender, local | {self.name}, references)
         _check_sender(parties.get(self.name), self.key)
-        found = messages.known(
-            self.sender,
-            {envelope.id for envelope in open_ones},
-            {recipients.conversation_of(self.sender, parties[name].id) for name in local if name in parties},
-            {
-                reference
-                for envelope in open_ones
-                for reference in (envelope.reply_to, envelope.thread_id)
-                if reference is not None
-            },
-        )
         for message in found:
             if message.sender == self.sender:
                 self.own[message.id] = message
@@ -231,12 +224,37 @@ class _Acceptance:
 
     # ── what is written ────────────────────────────────────────────────────────────────────────────
 
-    def insert(self, drafts: list[Item]) -> None:
-        inserted = messages.insert([self.row(item) for item in drafts], self.at)
-        if len(inserted) != len(drafts):
+    def store(self, drafts: list[Item]) -> list[Item]:
+        """Insert the messages and take their units; those that were left units. What got none is taken back."""
+        strangers = {
+            item.conversation
+            for item in drafts
+            if item.recipient is not None
+            and item.recipient.id != self.sender
+            and not item.recipient.has_accepted
+        }
+        rows = [self.row(item) for item in drafts]
+        insertion = messages.insertion(rows, self.at)
+        locking = quotas.locking(self.sender)
+        if strangers:
+            counting = messages.counting_sent(self.sender, strangers)
+            outcome, locked, counted = statements.together(insertion, locking, counting)
+            self.note_keys(drafts, messages.inserted(rows, outcome))
+            return self.charge(drafts, quotas.purse(self.sender, locked), dict(counted.rows))
+        taking = quotas.taking(self.sender, len(drafts))
+        outcome, *taken = statements.together(insertion, *([taking] if taking is not None else []))
+        self.note_keys(drafts, messages.inserted(rows, outcome))
+        if taken and taken[0].count:
+            return drafts
+        [locked] = statements.together(locking)
+        return self.charge(drafts, quotas.purse(self.sender, locked), {})
+
+    def note_keys(self, drafts: list[Item], keys: dict[str, int]) -> None:
+        """Raises MetAnother when another transaction has inserted one of the messages, or one of the same id."""
+        if len(keys) != len(drafts):
             raise MetAnother
         for item in drafts:
-            item.key = inserted[item.id or ""]
+            item.key = keys[item.id or ""]
 
     def row(self, item: Item) -> New:
         envelope, recipient = item.envelope, item.recipient
@@ -254,26 +272,21 @@ class _Acceptance:
             type=envelope.type,
         )
 
-    def charge(self, drafts: list[Item]) -> None:
-        """Take the units, and refuse and take back what has none left."""
-        strangers = {
-            item.conversation
-            for item in drafts
-            if item.recipient is not None
-            and item.recipient.id != self.sender
-            and not item.recipient.has_accepted
-        }
-        if not strangers and quotas.take(self.sender, len(drafts)):
-            return
-        purse = quotas.lock(self.sender)
-        sent = messages.count_sent(self.sender, strangers) if strangers else {}
+    def charge(self, drafts: list[Item], purse: quotas.Purse, sent: dict[int, int]) -> list[Item]:
+        """Take the units one by one, as far as they go; ``sent`` is what strangers were sent before."""
         refused: dict[str, set[str]] = {}
         for item in drafts:
             item.error = _lost_reference(item, refused) or self.take(item, purse, sent)
             if item.error is not None:
                 refused.setdefault(item.conversation, set()).add(item.id or "")
-        messages.delete([item.key for item in drafts if item.error is not None])
-        purse.write()
+        lost = [item.key for item in drafts if item.error is not None]
+        calls = [messages.deletion(lost)] if lost else []
+        if purse.taken:
+            calls.append(purse.writing())
+        outcomes = statements.together(*calls)
+        if purse.taken and outcomes[-1].count != 1:
+            raise MetAnother
+        return [item for item in drafts if item.error is None]
 
     def take(self, item: Item, purse: quotas.Purse, sent: dict[int, int]) -> AgentError | None:
         recipient = item.recipient
@@ -295,22 +308,23 @@ class _Acceptance:
             for item in stored
             if item.recipient is not None and item.recipient.mine is None and item.recipient.id != self.sender
         }
-        accepted = contacts.accept_all(self.sender, names, self.at)
-        entries = [
-            contacts.entry(self.sender, names[other], log.CONTACT_ACCEPTED, Contact.State.ACCEPTED)
-            for other in sorted(accepted)
-        ]
+        entries: list[Entry] = []
+        if names:
+            [outcome] = statements.together(contacts.accepting(self.sender, names, self.at))
+            entries = [
+                contacts.entry(self.sender, names[other], log.CONTACT_ACCEPTED, Contact.State.ACCEPTED)
+                for other in contacts.accepted(names, outcome)
+            ]
         ends: dict[int, int] = {}
         for item in stored:
             entries += self.entries(item)
             ends[item.key] = len(entries)
-        last, epoch = log.advance(len(entries))
-        before = last - len(entries)
-        messages.stamp({key: before + end for key, end in ends.items()})
-        log.write(entries, before + 1, self.at)
+        count = len(entries)
+        stamping = messages.stamping({key: count - end for key, end in ends.items()})
+        last, epoch = log.append(entries, self.at, stamping)
         at = statements.write_instant(self.at)
         for item in stored:
-            item.stored = (at, event_cursor(epoch, before + ends[item.key]))
+            item.stored = (at, event_cursor(epoch, last - count + ends[item.key]))
         return epoch
 
     def entries(self, item: Item) -> list[Entry]:

@@ -14,7 +14,7 @@ from agentweb.aim import log, recipients, statements, transactions
 from agentweb.aim.cursors import Kind, page_cursor, parse_name
 from agentweb.aim.log import Entry
 from agentweb.aim.models import Agent, Contact
-from agentweb.aim.statements import Statement
+from agentweb.aim.statements import Call, Outcome, Statement
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError, Code, InputError, RequestError
 from agentweb.wire.json_writing import dumps
@@ -103,23 +103,22 @@ def listed(agent: Agent, state: str | None, authority: str, cursor: str | None, 
     return {"items": items, "next_cursor": more}
 
 
-def accept_all(owner: int, others: Collection[int], at: datetime) -> set[int]:
-    """Accept those who are strangers to ``owner``, within a transaction; who was one until then, by primary key.
-
-    Whoever is blocked stays blocked.
-    """
-    if not others:
-        return set()
+def accepting(owner: int, others: Collection[int], at: datetime) -> Call:
+    """Accepts those who are strangers to ``owner``; whoever is blocked stays blocked. See ``accepted``."""
     when = statements.instant(at)
     values = [
         value for other in sorted(others) for value in (owner, other, Contact.State.ACCEPTED.value, when)
     ]
-    amount = (len(others), 4)
+    returning = " RETURNING other_id" if statements.returns_rows() else ""
+    return _ACCEPT.call(values, rows=(len(others), 4), returning=returning)
+
+
+def accepted(others: Collection[int], outcome: Outcome) -> list[int]:
+    """Who was a stranger until then, by primary key."""
     if statements.returns_rows():
-        return {row[0] for row in _ACCEPT.fetch(values, rows=amount, returning=" RETURNING other_id")}
+        return sorted(row[0] for row in outcome.rows)
     # Such a database has one writer at a time, and we looked since we are that.
-    _ACCEPT.run(values, rows=amount, returning="")
-    return set(others)
+    return sorted(others)
 
 
 def entry(owner: int, name: str, kind: str, state: str | None = None) -> Entry:

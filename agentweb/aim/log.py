@@ -1,8 +1,8 @@
 """The log's head: positions are given here, as the last lock of the transaction that writes the events.
 
 Whoever moved the head holds its row until the commit, so events become visible in the order of their positions and
-without gaps: after reading up to a position nothing appears before it (RELIABILITY section 1). After ``advance`` a
-transaction only stamps and inserts what it gave positions to, and commits.
+without gaps: after reading up to a position nothing appears before it (RELIABILITY section 1). After ``append`` a
+transaction only commits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agentweb.access.rows import insert_if_absent
 from agentweb.aim import statements
 from agentweb.aim.cursors import EPOCH_BYTES
 from agentweb.aim.models import LogHead
-from agentweb.aim.statements import Statement
+from agentweb.aim.statements import Call, Statement
 from agentweb.wire.clock import now_datetime
 
 NAME: Final = "log"
@@ -77,7 +77,12 @@ class Entry:
 
 _READ: Final = Statement("SELECT last, floor, epoch, epoch_since FROM {head} WHERE name = %s")
 _ADVANCE: Final = Statement("UPDATE {head} SET last = last + %s WHERE name = %s{returning}")
+_LAST: Final = "COALESCE((SELECT last FROM {head} WHERE name = %s), 0)"
 _INSERT: Final = Statement("INSERT INTO {event} (seq, stream, type, at, message_key, data) VALUES {rows}")
+_ROW: Final = f"({_LAST} - %s, %s, %s, %s, %s, %s)"
+
+POSITION: Final = f"({_LAST} - %s)"
+"""In a statement that ``append`` runs: a position, by how far it is before the last. Its values are NAME and that."""
 
 
 def begin() -> None:
@@ -95,39 +100,31 @@ def ends() -> Ends:
     return Ends(last, floor, epoch, statements.read_instant(since))
 
 
-def advance(count: int) -> tuple[int, str]:
-    """Take the next ``count`` positions: the last of them, and the epoch. Inside a transaction, as its last lock.
+def append(entries: Sequence[Entry], at: datetime, *also: Call) -> tuple[int, str]:
+    """Give the events positions and insert them: the last position, and the epoch. The end of a transaction.
 
-    Raises HeadMissing.
+    ``also`` are statements that need positions (``POSITION``), run when they are given. Raises HeadMissing.
     """
-    if statements.returns_rows():
-        found = _ADVANCE.fetch([count, NAME], returning=" RETURNING last, epoch")
-    else:
-        _ADVANCE.run([count, NAME], returning="")
-        # Ours until the commit: the row is locked.
-        found = [row[:3:2] for row in _READ.fetch([NAME])]
-    if not found:
-        raise HeadMissing
-    last, epoch = found[0]
-    return last, epoch
-
-
-def write(entries: Sequence[Entry], first: int, at: datetime) -> None:
-    """Insert the events at the positions from ``first`` on, in one statement."""
     when = statements.instant(at)
     values = [
         value
-        for seq, entry in enumerate(entries, first)
-        for value in (seq, entry.stream, entry.type, when, entry.message_key, entry.data)
+        for place, entry in enumerate(entries, 1)
+        for value in (
+            *(NAME, len(entries) - place),
+            *(entry.stream, entry.type, when, entry.message_key, entry.data),
+        )
     ]
-    _INSERT.run(values, rows=(len(entries), 6))
-
-
-def append(entries: Sequence[Entry], at: datetime) -> tuple[int, str]:
-    """Give the events positions and insert them: the last position, and the epoch. The end of a transaction.
-
-    Raises HeadMissing.
-    """
-    last, epoch = advance(len(entries))
-    write(entries, last - len(entries) + 1, at)
+    insert = _INSERT.call(values, rows=", ".join([_ROW] * len(entries)))
+    count = len(entries)
+    if statements.returns_rows():
+        advance = _ADVANCE.call([count, NAME], returning=" RETURNING last, epoch")
+        found = statements.together(advance, *also, insert)[0].rows
+    else:
+        advance = _ADVANCE.call([count, NAME], returning="")
+        # The row is locked: what it says is ours.
+        read = _READ.call([NAME])
+        found = [row[:3:2] for row in statements.together(advance, *also, insert, read)[-1].rows]
+    if not found:
+        raise HeadMissing
+    last, epoch = found[0]
     return last, epoch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -12,7 +12,7 @@ from agentweb.aim.cursors import event_cursor
 from agentweb.aim.log import Entry
 from agentweb.aim.models import Agent, Message
 from agentweb.aim.splicing import Raw
-from agentweb.aim.statements import Statement
+from agentweb.aim.statements import Call, Outcome, Statement
 from agentweb.wire.aim.envelope import ID
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError, AuthorizationError, Code
@@ -52,14 +52,6 @@ class New:
     type: str
 
 
-# Two statements, for an OR of the two may read the whole table.
-_COLUMNS: Final = "id, sender_id, message_id, conversation, root, digest, signed_by, state, accepted_at, seq"
-_KNOWN: Final = Statement(
-    "SELECT {columns} FROM {message} WHERE sender_id = %s AND message_id IN ({own}) "
-    "UNION ALL SELECT {columns} FROM {message} "
-    "WHERE conversation IN ({conversations}) AND message_id IN ({ids})",
-    columns=_COLUMNS,
-)
 _INSERT: Final = Statement(
     "INSERT INTO {message} (sender_id, recipient_id, message_id, conversation, root, digest, signed_by, envelope, "
     "type, state, accepted_at) VALUES {rows} ON CONFLICT DO NOTHING{returning}"
@@ -75,32 +67,8 @@ _COUNT: Final = Statement(
 )
 
 
-def known(
-    sender: int, ids: Collection[str], conversations: Collection[str], referred: Collection[str]
-) -> list[Known]:
-    """What there is already of a sender's messages with these ids, and in the conversations with these or the
-    ``referred`` ones. One statement, none for no ids."""
-    if not ids:
-        return []
-    visible = sorted({*ids, *referred})
-    # An empty list is no SQL; nothing is called so.
-    places = sorted(conversations) or [""]
-    found = _KNOWN.fetch(
-        [sender, *sorted(ids), *places, *visible],
-        own=len(ids),
-        conversations=len(places),
-        ids=len(visible),
-    )
-    return [_known(row) for row in {row[0]: row for row in found}.values()]
-
-
-def _known(row: tuple[Any, ...]) -> Known:
-    values = [*row[:8], statements.read_instant(row[8]), row[9]]
-    return Known(*values)
-
-
-def insert(rows: Sequence[New], at: datetime) -> dict[str, int]:
-    """Insert them in one statement, and give their primary keys by id; what collides with another one is missing.
+def insertion(rows: Sequence[New], at: datetime) -> Call:
+    """Inserts them; what collides with another message is left out. ``inserted`` says which were not.
 
     Waits for transactions that are inserting the same. In the order of ids, so that no two wait for each other.
     """
@@ -110,32 +78,37 @@ def insert(rows: Sequence[New], at: datetime) -> dict[str, int]:
     for row in ordered:
         values += (row.sender, row.recipient, row.id, row.conversation, row.root, row.digest, row.signed_by)
         values += (row.envelope, row.type, State.LIVE.value, when)
-    amount = (len(ordered), 11)
+    returning = " RETURNING message_id, id" if statements.returns_rows() else ""
+    return _INSERT.call(values, rows=(len(ordered), 11), returning=returning)
+
+
+def inserted(rows: Sequence[New], outcome: Outcome) -> dict[str, int]:
+    """The primary keys of those that are there now, by id."""
     if statements.returns_rows():
-        return dict(_INSERT.fetch(values, rows=amount, returning=" RETURNING message_id, id"))
-    _INSERT.run(values, rows=amount, returning="")
-    ids = [row.id for row in ordered]
+        return dict(outcome.rows)
+    ids = [row.id for row in rows]
     # Without a position: only what this transaction inserted is ever seen so.
-    return dict(_INSERTED.fetch([ordered[0].sender, *ids], ids=len(ids)))
+    return dict(_INSERTED.fetch([rows[0].sender, *ids], ids=len(ids)))
 
 
-def stamp(positions: dict[int, int]) -> None:
-    """Write the positions of messages, by their primary keys."""
-    keys = list(positions)
-    values = [value for pair in positions.items() for value in pair]
-    _STAMP.run([*values, *keys], cases=" ".join(["WHEN %s THEN %s"] * len(keys)), keys=len(keys))
+def stamping(behind: Mapping[int, int]) -> Call:
+    """Writes positions, by primary key, as ``log.append`` gives them: how far each is before the last."""
+    keys = list(behind)
+    values = [value for key, places in behind.items() for value in (key, log.NAME, places)]
+    cases = " ".join([f"WHEN %s THEN {log.POSITION}"] * len(keys))
+    return _STAMP.call([*values, *keys], cases=cases, keys=len(keys))
 
 
-def delete(keys: Collection[int]) -> None:
-    """Take back what this transaction has inserted."""
-    if keys:
-        _DELETE.run(list(keys), keys=len(keys))
+def deletion(keys: Collection[int]) -> Call:
+    """Takes back what this transaction has inserted."""
+    return _DELETE.call(list(keys), keys=len(keys))
 
 
-def count_sent(sender: int, conversations: Collection[str]) -> dict[int, int]:
-    """How many messages the sender has sent before to each recipient, by primary key; expired ones do not count."""
-    return dict(
-        _COUNT.fetch([sender, *sorted(conversations), State.EXPIRED.value], conversations=len(conversations))
+def counting_sent(sender: int, conversations: Collection[str]) -> Call:
+    """Rows of a recipient's primary key and how many messages the sender has sent to it before; expired ones do not
+    count."""
+    return _COUNT.call(
+        [sender, *sorted(conversations), State.EXPIRED.value], conversations=len(conversations)
     )
 
 

@@ -14,8 +14,7 @@ from agentweb import conf
 from agentweb.access.rows import insert_if_absent
 from agentweb.aim import statements
 from agentweb.aim.models import Account, Agent
-from agentweb.aim.statements import Statement
-from agentweb.aim.transactions import MetAnother
+from agentweb.aim.statements import Call, Outcome, Statement
 from agentweb.wire import clock
 from agentweb.wire.errors import Code, RequestError
 
@@ -96,22 +95,20 @@ class Purse:
             retry_after=slowest.wait(self.at, slowest.refused) / _MICROSECONDS,
         )
 
-    def write(self) -> None:
-        """Write what was taken. Raises MetAnother if the row was not ours alone."""
-        if not self.taken:
-            return
-        values = [self.taken, self.rate.tat, self.day.tat, self.contacts.tat, self._agent, *self._row]
-        if _WRITE.run(values) != 1:
-            raise MetAnother
+    def writing(self) -> Call:
+        """Writes what was taken, if the row is as it was when it was locked: one row then."""
+        return _WRITE.call(
+            [self.taken, self.rate.tat, self.day.tat, self.contacts.tat, self._agent, *self._row]
+        )
 
 
-def take(agent: int, units: int) -> bool:
-    """Take that many messages at once, if all fit: the verdict is that of one UPDATE."""
+def taking(agent: int, units: int) -> Call | None:
+    """Takes that many messages at once if all fit, which changes one row. None where so many never fit."""
     at = _now()
     rate, day = _rate(0), _day(0)
     if units > min(rate.burst, day.burst):
-        return False
-    changed = _TAKE.run(
+        return None
+    return _TAKE.call(
         [
             units,
             *(at, at, units * rate.step),
@@ -121,16 +118,20 @@ def take(agent: int, units: int) -> bool:
             at + (day.burst - units) * day.step,
         ]
     )
-    return changed == 1
 
 
-def lock(agent: int) -> Purse:
-    """The agent's account, held until the end of the transaction."""
-    ending = statements.for_update()
-    found = _LOCK.fetch([agent], for_update=ending)
+def locking(agent: int) -> Call:
+    """Locks the agent's account until the end of the transaction; ``purse`` reads it."""
+    return _LOCK.call([agent], for_update=statements.for_update())
+
+
+def purse(agent: int, outcome: Outcome) -> Purse:
+    """The account that was locked. An agent without one gets it."""
+    found = outcome.rows
     if not found:
         insert_if_absent([Account(agent_id=agent)])
-        found = _LOCK.fetch([agent], for_update=ending)
+        [outcome] = statements.together(locking(agent))
+        found = outcome.rows
     charged, rate_tat, day_tat, contact_tat = found[0]
     return Purse(agent, (charged, rate_tat, day_tat, contact_tat))
 

@@ -34,12 +34,17 @@ class Party:
         return self.theirs == Contact.State.ACCEPTED
 
 
-_FIND: Final = Statement(
-    "SELECT a.id, a.name, a.status, a.dm_policy, k.public, mine.state, theirs.state FROM {agent} a "
-    "LEFT JOIN {agent_key} k ON k.agent_id = a.id AND k.until IS NULL "
+PARTY_COLUMNS: Final = "a.id, a.name, a.status, a.dm_policy, k.public, mine.state, theirs.state"
+"""What ``Party`` reads, of ``PARTY``."""
+PARTY: Final = (
+    "{agent} a LEFT JOIN {agent_key} k ON k.agent_id = a.id AND k.until IS NULL "
     "LEFT JOIN {contact} mine ON mine.owner_id = %s AND mine.other_id = a.id "
-    "LEFT JOIN {contact} theirs ON theirs.owner_id = a.id AND theirs.other_id = %s "
-    "WHERE a.name IN ({names})"
+    "LEFT JOIN {contact} theirs ON theirs.owner_id = a.id AND theirs.other_id = %s"
+)
+"""The first two values of a statement with it are the primary key of the one who looks."""
+
+_FIND: Final = Statement(
+    "SELECT {columns} FROM {party} WHERE a.name IN ({names})", columns=PARTY_COLUMNS, party=PARTY
 )
 
 
