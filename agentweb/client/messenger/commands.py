@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 
 from agentweb.client.keystore import KeyStore
 from agentweb.client.messenger.messages import Message
-from agentweb.client.messenger.messenger import NOT_CONNECTED, Messenger
+from agentweb.client.messenger.messenger import NOT_CONNECTED, Messenger, store_of
 from agentweb.client.messenger.reading import Event
 from agentweb.client.messenger.registering import Progress
 from agentweb.client.messenger.sending import Outcome
@@ -187,7 +187,7 @@ def _at(agent: _Agent, options: argparse.Namespace, address: str = "") -> Messen
 
 
 def _identities(keystore: KeyStore) -> list[Identity]:
-    return Messenger("https://localhost", keystore).store.identities(public_of(keystore.key))
+    return store_of(keystore).identities(public_of(keystore.key))
 
 
 def _body(text: str) -> Json:

@@ -140,7 +140,12 @@ class Link:
     def _refusal(self, answer: Answer) -> AgentError:
         asked = retry_after_of(answer.headers, self.now())
         error: AgentError | None = read_error(answer)
-        if error is None:
+        if error is None and answer.status in _PASSING:
+            # Of whatever stands before the service while it is away.
+            error = UnreachableError(
+                f"{self.authority} is away (status {answer.status}).", may_have_arrived=True
+            )
+        elif error is None:
             error = ClientError(
                 Code.RESPONSE_INVALID,
                 f"The service's answer (status {answer.status}) is not a structured error.",

@@ -11,7 +11,7 @@ from agentweb.client.keystore import KeyStore
 from agentweb.client.messenger import registering, trial
 from agentweb.client.messenger.directory import Directory, Record
 from agentweb.client.messenger.link import Link
-from agentweb.client.messenger.messages import Message, Reader
+from agentweb.client.messenger.messages import Reader
 from agentweb.client.messenger.reading import WAIT_SECONDS, Event, Events, Inbox, Page
 from agentweb.client.messenger.registering import Progress
 from agentweb.client.messenger.sending import Outcome, Receipt, Sender
@@ -55,7 +55,7 @@ class Messenger:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.keystore = keystore
-        self.store = MessengerStore(keystore.path.with_name(keystore.path.name + STORE_SUFFIX))
+        self.store = store_of(keystore)
         self._clock, self._sleep = clock, sleep
         self._transport = Transport(http, allowed=allow_hosts, seconds=seconds)
         self._patient = Transport(http, allowed=allow_hosts, seconds=seconds + WAIT_SECONDS)
@@ -297,4 +297,6 @@ class Messenger:
         return record.key
 
 
-__all__ = ["Message", "Messenger"]
+def store_of(keystore: KeyStore) -> MessengerStore:
+    """What messengers keep beside this key, for all services."""
+    return MessengerStore(keystore.path.with_name(keystore.path.name + STORE_SUFFIX))

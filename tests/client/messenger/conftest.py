@@ -26,14 +26,18 @@ Make = Callable[..., Messenger]
 
 
 class Network(httpx.BaseTransport):
-    """Hands requests to the site in this process, and notes them. The next ``lose`` answers are lost, the next
-    ``refuse`` requests never arrive; ``alter`` may change the JSON of an answer."""
+    """Hands requests to the site in this process, and notes them.
+
+    The next ``lose`` answers are lost, the next ``refuse`` requests never arrive, a proxy answers the next ``proxied``
+    ones; ``alter`` may change the JSON of an answer.
+    """
 
     def __init__(self) -> None:
         self.site = httpx.WSGITransport(get_wsgi_application())
         self.seen: list[httpx.Request] = []
         self.lose = 0
         self.refuse = 0
+        self.proxied = 0
         self.alter: Callable[[httpx.Request, Any], Any] | None = None
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -42,6 +46,9 @@ class Network(httpx.BaseTransport):
         if self.refuse:
             self.refuse -= 1
             raise httpx.ConnectError("Nobody listens.")
+        if self.proxied:
+            self.proxied -= 1
+            return httpx.Response(502, headers={"Content-Type": "text/html"}, content=b"<h1>Bad Gateway</h1>")
         response = self.site.handle_request(request)
         response.read()
         if self.lose:

@@ -179,12 +179,12 @@ def test_following_goes_on_through_an_outage(
     network.refuse = 1
     with pytest.raises(UnreachableError):
         list(bob.events())
-    network.refuse = 3
+    network.refuse, network.proxied = 3, 2
     events = bob.events(follow=True)
     event = next(events)
     assert event.message is not None
     assert event.message.body == 1
-    assert network.refuse == 0
+    assert network.refuse == network.proxied == 0
     alice.send(BOB, 2)
     event = next(events)
     assert event.message is not None

@@ -186,6 +186,19 @@ def test_what_got_no_answer_stays_on_the_disk_and_is_resumed_by_another_run(
     assert Message.objects.get().message_id == kept.id
 
 
+def test_a_proxy_that_answers_for_a_service_that_is_away_decides_nothing(
+    agent: Make, bob: Messenger, network: Network
+) -> None:
+    alice = agent("alice", attempts=2)
+    alice.connect("alice")
+    network.proxied = 1
+    assert alice.send(BOB, 1).charged == 1
+    network.proxied = 2
+    with refusal(UnreachableError):
+        alice.send(BOB, 2)
+    assert [outcome.error for outcome in alice.resume()] == [None]
+
+
 @pytest.mark.requirement("AIM-S9.9")
 def test_a_prepared_message_is_kept_and_not_sent(alice: Messenger, bob: Messenger, network: Network) -> None:
     network.seen.clear()
