@@ -15,16 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import Subquery
 
 from agentweb import conf
 from agentweb.access import limits, nonces
 from agentweb.access.limits import Allowance
 from agentweb.access.rows import database, refusing_when_the_store_fails
-from agentweb.aim.models import Agent, AgentKey, LogHead
+from agentweb.aim import log, statements
+from agentweb.aim.models import Agent
+from agentweb.aim.statements import Statement
 from agentweb.wire.aim import authorization
 from agentweb.wire.aim.authorization import MAX_SKEW_SECONDS, NONCE_SECONDS
 from agentweb.wire.clock import now
@@ -32,6 +34,14 @@ from agentweb.wire.errors import AgentError, AuthenticationError, AuthorizationE
 
 NEWCOMERS: Final = "address"
 """Policy of the limit that bounds what keys without an agent write: that of their address."""
+
+# All of them, in the order of the model: that is how an instance is made of them.
+_AGENT: Final = ("id", "name", "skeleton", "status", "dm_policy", "created_at", "ended_at", "registered_seq")
+_HOLDER: Final = Statement(
+    "SELECT k.since, k.until, h.epoch_since, {columns} FROM {agent_key} k JOIN {agent} a ON a.id = k.agent_id "
+    "LEFT JOIN {head} h ON h.name = %s WHERE k.public = %s",
+    columns=", ".join(f"a.{name}" for name in _AGENT),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,18 @@ class Verified:
     key: str
     ts: int
     nonce: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A registered key and whose it is. ``is_current`` says that it has not been replaced. ``epoch_since`` is the
+    log's, None before its first use."""
+
+    public: str
+    agent: Agent
+    since: datetime
+    is_current: bool
+    epoch_since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +112,24 @@ def verify(
     return Verified(credentials.key, credentials.ts, credentials.nonce)
 
 
-def find_key(public: str) -> AgentKey | None:
-    """The registered key with its ``agent``, rotated ones too; one query. ``epoch_since`` of the log comes along."""
-    since = LogHead.objects.values("epoch_since")[:1]
-    return (
-        AgentKey.objects.select_related("agent")
-        .annotate(epoch_since=Subquery(since))
-        .filter(public=public)
-        .first()
+def find_key(public: str) -> Holder | None:
+    """Whose key it is, of a rotated one too. One statement."""
+    found = _HOLDER.fetch([log.NAME, public])
+    if not found:
+        return None
+    since, until, epoch_since, *before, created_at, ended_at, registered_seq = found[0]
+    columns = [*before, _instant(created_at), _instant(ended_at), registered_seq]
+    return Holder(
+        public,
+        Agent.from_db(database(), _AGENT, columns),
+        since=statements.read_instant(since),
+        is_current=until is None,
+        epoch_since=_instant(epoch_since),
     )
+
+
+def _instant(value: Any) -> datetime | None:
+    return None if value is None else statements.read_instant(value)
 
 
 def admit(verified: Verified) -> Admitted:
@@ -117,18 +148,18 @@ def admit(verified: Verified) -> Admitted:
     return admit_key(verified, key)
 
 
-def admit_key(verified: Verified, key: AgentKey) -> Admitted:
+def admit_key(verified: Verified, key: Holder) -> Admitted:
     """``admit``, where the key has been looked up."""
     agent = key.agent
     if agent.status == Agent.Status.DELETED:
         raise AgentError(Code.AGENT_DELETED, "This agent has been deleted; its name is not given again.")
     if agent.status == Agent.Status.SUSPENDED:
         raise AuthorizationError(Code.AGENT_SUSPENDED, "The site has suspended this agent.")
-    if key.until is not None:
+    if not key.is_current:
         raise AuthenticationError(
             Code.KEY_ROTATED, "The agent has another key by now; sign with that, not with this one."
         )
-    since = getattr(key, "epoch_since", None)
+    since = key.epoch_since
     if since is not None and key.since < since and verified.ts < int(since.timestamp()):
         # The database was restored: what this key signed before that may have been here, and be forgotten.
         raise _skewed("The request was signed before the site's database was restored; sign it again.")

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from agentweb.access import callers
 from agentweb.access.callers import Caller
 from agentweb.aim import agents, authentication, challenges, log, quotas, registration, shapes
-from agentweb.aim.authentication import Verified
+from agentweb.aim.authentication import Holder, Verified
 from agentweb.aim.cursors import event_cursor
 from agentweb.aim.models import Agent, AgentKey
 from agentweb.aim.operations import OPTIONAL, Operation
@@ -114,7 +114,7 @@ class RegisterView(AimView):
         self.allowances.append(allowance)
         return self.registered(agent, verified.key, existing=False)
 
-    def existing(self, key: AgentKey, document: dict[str, Any]) -> HttpResponse:
+    def existing(self, key: Holder, document: dict[str, Any]) -> HttpResponse:
         if document.get("name", key.agent.name) != key.agent.name:
             raise registration.already_registered(key.agent, self.site)
         return self.registered(key.agent, key.public, existing=True)
