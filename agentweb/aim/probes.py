@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from agentweb import conf
-from agentweb.aim import health, redis_hints
+from agentweb.aim import answer_probes, health, redis_hints
 from agentweb.http.probes import WITH_TABLES, Examined, Level, Probe, Problem
 
 _WORKER: Final = (
@@ -58,6 +58,7 @@ def no_wake_ups(site: Examined) -> Iterable[Problem] | None:
 
 
 PROBES: Final = (
+    *answer_probes.PROBES,
     Probe(
         "D400",
         Level.WARNING,

@@ -80,12 +80,22 @@ insists_on_no_slash = _instead(lambda request: request.path.endswith("/"), 404)
 knows_no_manifest = _instead(lambda request: request.path.rstrip("/") == MANIFEST, 503)
 knows_no_head = _instead(lambda request: request.path == "/nowhere", 404)
 has_its_own_404 = _instead(lambda request: "no-such-name" in request.path, 404)
+takes_contacts = _instead(lambda request: request.path.startswith("/v2/contacts/"), 418)
 takes_an_action = _instead(lambda request: request.path.startswith("/agent/"), 200)
 
 
 def drops_the_token(get_response: GetResponse) -> GetResponse:
     def tampered(request: HttpRequest) -> HttpResponse:
         request.META.pop("HTTP_AUTHORIZATION", None)
+        return get_response(request)
+
+    return tampered
+
+
+def adds_to_the_query(get_response: GetResponse) -> GetResponse:
+    def tampered(request: HttpRequest) -> HttpResponse:
+        if request.path.startswith("/v2/") and request.META["QUERY_STRING"]:
+            request.META["QUERY_STRING"] += "&utm_source=x"
         return get_response(request)
 
     return tampered

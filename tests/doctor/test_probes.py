@@ -174,7 +174,7 @@ def another_host(bench: Bench) -> None:
     bench.settings.ALLOWED_HOSTS = ["other.example"]
 
 
-@plant("D014", fix="https://")
+@plant("D014", "D010", fix="https://")
 def in_clear(bench: Bench) -> None:
     bench.settings.AGENTWEB = {"ORIGIN": "http://shop.example"}
     bench.settings.SECURE_SSL_REDIRECT = False
@@ -294,6 +294,21 @@ def wake_ups_by_a_redis_that_is_away(bench: Bench) -> None:
         **bench.settings.AGENTWEB,
         "WAKE_UPS": f"redis://:hunter2@127.0.0.1:{port}/0",
     }
+
+
+@plant("D402", also="PUT /v2/contacts/agentweb-doctor answers 418 by another view")
+def a_middleware_that_takes_an_address_of_the_messenger(bench: Bench) -> None:
+    bench.middleware("takes_contacts")
+
+
+@plant("D403", also="does not arrive", fix="WSGIPassAuthorization")
+def a_server_that_keeps_the_signature(bench: Bench) -> None:
+    bench.middleware("drops_the_token")
+
+
+@plant("D404", also="/v2/events?after=now&limit=5&utm_source=x at shop.example")
+def a_middleware_that_changes_the_query(bench: Bench) -> None:
+    bench.middleware("adds_to_the_query")
 
 
 # -- answers
@@ -542,7 +557,12 @@ def a_page_that_is_not_there(bench: Bench) -> None:
     page("/cart", title="Cart")
 
 
-@plant("D113", also="/cart.json, asked with a token that is none, answers 200", fix="WSGIPassAuthorization")
+@plant(
+    "D113",
+    "D403",
+    also="/cart.json, asked with a token that is none, answers 200",
+    fix="WSGIPassAuthorization",
+)
 def a_server_that_keeps_the_header(bench: Bench) -> None:
     cart(bench)
     bench.middleware("drops_the_token")

@@ -1,0 +1,148 @@
+"""``manage.py check`` says what keeps the messenger from answering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.checks import CheckMessage
+from django.http import HttpRequest, HttpResponse
+from django.urls import include, path, re_path
+
+from agentweb import action, urls
+from agentweb.aim.checks import CHECKS
+from agentweb.catalog.registry import registry
+
+
+def own(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(b"own")
+
+
+OURS = path("", include("agentweb.urls"))
+
+
+class Sound:
+    urlpatterns = (OURS, path("v2/products", own), path("docs/handbook", own), re_path("", own))
+
+
+class Behind:
+    urlpatterns = (OURS, path("openapi.json", own))
+
+
+class Before:
+    urlpatterns = (path("v2/inbox/", own), path("v2/contacts/<slug:name>", own), OURS)
+
+
+class UnderAPath:
+    urlpatterns = (path("chat/", include("agentweb.urls")),)
+
+
+class UnderAPathAndKnown:
+    urlpatterns = (path("chat/", include("agentweb.urls")), *urls.well_known)
+
+
+class NotIncluded:
+    urlpatterns = (path("v2/inbox", own),)
+
+
+@pytest.fixture(autouse=True)
+def _no_actions() -> Iterator[None]:
+    with registry.only():
+        yield
+
+
+def found() -> list[CheckMessage]:
+    return [message for check in CHECKS for message in check(None)]
+
+
+def test_a_site_with_addresses_beside_the_messengers_is_sound(settings: Any) -> None:
+    settings.ROOT_URLCONF = Sound
+    assert found() == []
+
+
+def test_a_view_behind_an_address_of_the_messenger_is_named(settings: Any) -> None:
+    settings.ROOT_URLCONF = Behind
+    [message] = found()
+    assert message.id == "agentweb.W080"
+    assert "test_http_checks.own answers at /openapi.json too" in message.msg
+
+
+def test_views_before_addresses_of_the_messenger_are_named(settings: Any) -> None:
+    settings.ROOT_URLCONF = Before
+    messages = found()
+    assert {message.id for message in messages} == {"agentweb.W080"}
+    assert {message.msg.split(" at ")[1].split(" ")[0] for message in messages} == {
+        "/v2/inbox",
+        "/v2/contacts/{name}",
+    }
+
+
+@pytest.mark.parametrize(
+    "address", ["/v2/inbox", "/v2/contacts/{who}", "/docs/authentication.md", "/{a}/{b}"]
+)
+def test_an_action_at_an_address_of_the_messenger_is_named(settings: Any, address: str) -> None:
+    settings.ROOT_URLCONF = Sound
+    names = [part[1:-1] for part in address.split("/") if part.startswith("{")]
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in names},
+        "required": names,
+    }
+    action(description="Clash.", method="GET", path=address, input=schema)(clash)
+    [message] = found()
+    assert message.id == "agentweb.W080"
+    assert f"The action 'clash' has the address {address}" in message.msg
+
+
+def clash(inp: Any, ctx: Any) -> Any:
+    return {}
+
+
+def test_an_action_elsewhere_is_no_clash(settings: Any) -> None:
+    settings.ROOT_URLCONF = Sound
+    action(description="None.", method="GET", path="/v2/products/list", input=None)(clash)
+    assert found() == []
+
+
+def test_the_manifest_has_to_be_at_the_root(settings: Any) -> None:
+    settings.ROOT_URLCONF = UnderAPath
+    assert [message.id for message in found()] == ["agentweb.W081"]
+    settings.ROOT_URLCONF = UnderAPathAndKnown
+    assert found() == []
+
+
+def test_cors_of_the_site_is_kept_off(settings: Any) -> None:
+    settings.ROOT_URLCONF = Sound
+    settings.MIDDLEWARE = ["corsheaders.middleware.CorsMiddleware", *settings.MIDDLEWARE]
+    [message] = found()
+    assert message.id == "agentweb.W082"
+    assert message.hint is not None
+    settings.CORS_URLS_REGEX = message.hint.split('r"')[1].rstrip('"')
+    assert found() == []
+
+
+def test_nothing_is_said_of_a_site_that_does_not_include_it(settings: Any) -> None:
+    settings.ROOT_URLCONF = NotIncluded
+    assert found() == []
+
+
+@pytest.mark.requirement("AIM-S1.1")
+@pytest.mark.parametrize(
+    ("origin", "debug", "expected"),
+    [
+        ("http://shop.example", False, ["agentweb.E080"]),
+        ("http://shop.example", True, []),
+        ("https://shop.example", False, []),
+        ("http://127.0.0.1:8000", False, []),
+        ("http://localhost:8000", False, []),
+        (None, False, []),
+    ],
+)
+def test_the_messenger_is_served_by_https(
+    settings: Any, origin: str | None, debug: bool, expected: list[str]
+) -> None:
+    settings.ROOT_URLCONF = Sound
+    settings.DEBUG = debug
+    settings.AGENTWEB = {"ORIGIN": origin}
+    assert [message.id for message in found()] == expected
