@@ -389,11 +389,13 @@ class LogConsumerAdmin(ReadOnlyAdmin):
 
 
 def _note(found: health.Health) -> SafeString:
-    said = gettext("The log goes from %(first)d to %(last)d. Looked at %(at)s.") % {
-        "first": found.floor + 1,
-        "last": found.last,
-        "at": date_format(localtime(found.at), "DATETIME_FORMAT"),
-    }
+    kept = (
+        gettext("The log keeps its events %(first)d to %(last)d.")
+        if found.last > found.floor
+        else gettext("The log keeps no events; %(last)d were there.")
+    ) % {"first": found.floor + 1, "last": found.last}
+    at = gettext("Looked at %s.") % date_format(localtime(found.at), "DATETIME_FORMAT")
+    said = f"{kept} {at}"
     if not found.is_late:
         return format_html("{}", said)
     late = showing.badge("bad", _("No worker is heard"))

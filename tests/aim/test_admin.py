@@ -188,11 +188,12 @@ def test_the_work_s_list_says_what_is_left_and_that_nobody_is_heard(client: Clie
         assert "No worker is heard" in text
         sweep(2)
         text = text_of(client.get(page("logconsumer")))
-        assert "The log goes from 1 to 0" in text
+        assert "The log keeps no events; 0 were there." in text
         assert "No worker is heard" not in text
         post(agent("ann"), agent("bob"), 2)
         time.forward(5)
         text = text_of(client.get(page("logconsumer")))
+        assert "The log keeps its events 1 to 4." in text
         assert "4 events, the oldest for 5 seconds" in text
         time.forward(2)
         text = text_of(client.get(page("logconsumer")))
