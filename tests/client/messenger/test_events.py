@@ -78,6 +78,16 @@ def test_the_cursor_moves_with_each_event_and_past_what_is_no_message(
     assert bob.identity.cursor == head
 
 
+def test_the_cursor_moves_past_what_others_do(friends: tuple[Messenger, Messenger], agent: Make) -> None:
+    """Otherwise it would fall out of what is kept, though nothing was missed."""
+    alice, bob = friends
+    agent("carol").connect("carol")
+    alice.send("carol@shop.example", 1)
+    assert list(bob.events()) == []
+    assert bob.identity is not None
+    assert bob.identity.cursor == bob.cursor_now()
+
+
 def test_many_pages_are_read_to_their_end(
     friends: tuple[Messenger, Messenger], network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
