@@ -374,8 +374,10 @@ class LogConsumerAdmin(ReadOnlyAdmin):
     def state(self, row: Any) -> SafeString:
         if row.reader is None:
             return showing.NOTHING
-        if row.reader.is_late:
+        if row.reader.is_unheard:
             return showing.badge("bad", _("nobody is heard"))
+        if row.reader.is_late:
+            return showing.badge("bad", _("does not get on"))
         return showing.badge("waiting", _("behind")) if row.reader.lag else showing.badge("good", _("done"))
 
     @admin.display(description=_("Left to do"))
@@ -396,7 +398,7 @@ def _note(found: health.Health) -> SafeString:
     ) % {"first": found.floor + 1, "last": found.last}
     at = gettext("Looked at %s.") % date_format(localtime(found.at), "DATETIME_FORMAT")
     said = f"{kept} {at}"
-    if not found.is_late:
+    if not any(reader.is_unheard for reader in found.readers):
         return format_html("{}", said)
     late = showing.badge("bad", _("No worker is heard"))
     return format_html(

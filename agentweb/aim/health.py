@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agentweb.aim import consumers, log
 from agentweb.aim.models import Event, LogConsumer
-from agentweb.aim.periods import LATE_AFTER_PERIODS
+from agentweb.aim.periods import LATE_AFTER_PERIODS, LATE_AFTER_SECONDS
 from agentweb.aim.statements import write_instant
 from agentweb.wire.clock import now_datetime
 
@@ -19,13 +19,15 @@ _KEPT_SECONDS: Final = 1.0
 @dataclass(frozen=True, slots=True)
 class Reader:
     """One reader of the log: ``lag`` events are left to it, the oldest of them for ``oldest_seconds``; it was heard
-    ``heard_seconds`` ago (None: never), and ``is_late`` if a worker should have looked since."""
+    ``heard_seconds`` ago (None: never). ``is_unheard`` if a worker should have looked since, and ``is_late`` also if it
+    looks and does not get on."""
 
     name: str
     position: int
     lag: int
     oldest_seconds: float
     heard_seconds: float | None
+    is_unheard: bool
     is_late: bool
 
 
@@ -88,13 +90,17 @@ def _document(health: Health) -> dict[str, Any]:
     }
 
 
-def _reader(row: LogConsumer, last: int, oldest: datetime | None, at: datetime) -> Reader:
+def _reader(row: LogConsumer, last: int, since: datetime | None, at: datetime) -> Reader:
     heard = None if row.heard_at is None else max(0.0, (at - row.heard_at).total_seconds())
+    oldest = 0.0 if since is None else max(0.0, (at - since).total_seconds())
+    patience = LATE_AFTER_PERIODS * row.period
+    is_unheard = heard is None or heard > patience
     return Reader(
         name=row.name,
         position=row.position,
         lag=max(0, last - row.position),
-        oldest_seconds=0.0 if oldest is None else max(0.0, (at - oldest).total_seconds()),
+        oldest_seconds=oldest,
         heard_seconds=heard,
-        is_late=heard is None or heard > LATE_AFTER_PERIODS * row.period,
+        is_unheard=is_unheard,
+        is_late=is_unheard or oldest > max(patience, LATE_AFTER_SECONDS),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import Final
 
@@ -20,18 +20,29 @@ def nobody_works(site: Examined) -> Iterable[Problem] | None:
     found = health.look()
     if not found.last:
         return None
-    late = [reader for reader in found.readers if reader.is_late]
-    if not late:
-        return []
-    heard = [reader.heard_seconds for reader in late if reader.heard_seconds is not None]
-    since = f"for {max(heard):.0f} seconds" if len(heard) == len(late) else "ever"
-    left = max(reader.lag for reader in late)
-    return [
-        Problem(
-            f"No worker has looked at the messenger's log {since}; {left} events are left to be seen.",
-            _WORKER,
-        )
-    ]
+    return [*_unheard(found.readers), *_stuck(found.readers)]
+
+
+def _unheard(readers: Iterable[health.Reader]) -> Iterator[Problem]:
+    unheard = [reader for reader in readers if reader.is_unheard]
+    if not unheard:
+        return
+    heard = [reader.heard_seconds for reader in unheard if reader.heard_seconds is not None]
+    since = f"for {max(heard):.0f} seconds" if len(heard) == len(unheard) else "ever"
+    left = max(reader.lag for reader in unheard)
+    yield Problem(
+        f"No worker has looked at the messenger's log {since}; {left} events are left to be seen.", _WORKER
+    )
+
+
+def _stuck(readers: Iterable[health.Reader]) -> Iterator[Problem]:
+    for reader in readers:
+        if reader.is_late and not reader.is_unheard:
+            yield Problem(
+                f"A worker looks at the messenger's log, and {reader.lag} events wait to be {reader.name}, the oldest "
+                f"for {reader.oldest_seconds:.0f} seconds.",
+                "Look at the log of the worker; for what is to be told, at the receivers of message_accepted.",
+            )
 
 
 def no_wake_ups(site: Examined) -> Iterable[Problem] | None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import socket
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from agentweb.aim import health, probes
+from agentweb.aim import consumers, health, probes
+from agentweb.aim.models import LogConsumer
 from agentweb.aim.sweep import sweep
 from agentweb.doctor.examination import examine
 from agentweb.http.probes import Level
 from agentweb.testing import clock
+from agentweb.wire.clock import now_datetime
 from tests.aim.filling import agent, post
 from tests.support.redis import redis_url
 
@@ -65,6 +68,27 @@ def test_three_periods_of_whoever_looked_last_are_waited_for() -> None:
             assert not health.look().is_late
             time.forward(0.001)
             assert health.look().is_late
+
+
+def test_who_looks_and_does_not_get_on_is_late_too() -> None:
+    """As with a receiver that hangs: its worker was heard, and so are those who wait for its lease."""
+    with clock(NOON) as time:
+        post(agent("ann"), agent("bob"))
+        consumers.create(consumers.READERS)
+        assert consumers.lease(consumers.TOLD) is not None
+        for _ in range(6):
+            sweep(5)
+            assert not health.look().is_late
+            time.forward(10)
+            LogConsumer.objects.filter(name=consumers.TOLD).update(
+                leased_until=now_datetime() + timedelta(days=1)
+            )
+        time.forward(0.001)
+        assert [reader.is_late for reader in health.look().readers] == [False, True]
+        text = (
+            "A worker looks at the messenger's log, and 2 events wait to be told, the oldest for 60 seconds."
+        )
+        assert said()["D400"] == ("warning", text)
 
 
 def test_it_takes_three_queries_and_is_asked_once_a_second() -> None:

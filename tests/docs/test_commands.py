@@ -54,7 +54,7 @@ def test_every_finding_is_listed_with_its_level() -> None:
 
 def test_every_id_in_the_code_is_listed() -> None:
     package = Path(agentweb.__file__).parent
-    files = [*package.glob("doctor/*.py"), *package.glob("*/probes.py")]
+    files = [*package.glob("doctor/*.py"), *package.glob("*/*probes.py")]
     in_code = {
         found for path in files for found in re.findall(r'"(D[0-9]{3})"', path.read_text(encoding="utf-8"))
     }
