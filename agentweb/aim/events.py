@@ -21,23 +21,23 @@ from agentweb.wire.strict_json import loads
 
 _TYPE: Final = re.compile(r"[a-z]{1,20}(?:\.[a-z]{1,20})?")
 
-# Each stream by itself, in the order of its index and with its own limit: rows of both together would be sorted anew
-# for every page of a long replay.
+# Each stream by itself in the order of its index and with its own limit, and only then joined: a planner that joins
+# first, or sorts rows of both, does that anew for every page of a long replay with all that is left of it.
 _PAGE: Final = Statement(
-    "SELECT h.last, h.floor, h.epoch, p.* FROM {head} h LEFT JOIN ("
-    "SELECT * FROM ("
-    "SELECT e.seq AS place, e.type AS kind, e.at AS at, e.data AS data, {item} FROM {event} e "
-    "LEFT JOIN {message} m ON m.id = e.message_key LEFT JOIN {agent} s ON s.id = m.sender_id "
-    "LEFT JOIN {contact} c ON c.owner_id = %s AND c.other_id = m.sender_id AND c.state = %s "
-    "WHERE e.stream = %s AND e.seq > %s AND c.id IS NULL AND (e.message_key IS NULL OR m.id IS NOT NULL){types} "
+    "SELECT h.last, h.floor, h.epoch, p.place, p.kind, p.at, p.data, p.message_key, {item} FROM {head} h "
+    "LEFT JOIN (SELECT * FROM ("
+    "SELECT e.seq AS place, e.type AS kind, e.at AS at, e.data AS data, e.message_key FROM {event} e "
+    "WHERE e.stream = %s AND e.seq > %s{types} AND COALESCE((SELECT c.state FROM {message} b JOIN {contact} c "
+    "ON c.owner_id = %s AND c.other_id = b.sender_id WHERE b.id = e.message_key), '') <> %s "
     "ORDER BY e.seq LIMIT %s) own "
     "UNION ALL SELECT * FROM ("
-    "SELECT e.seq AS place, e.type AS kind, e.at AS at, e.data AS data, {item} FROM {event} e "
-    # No message: only nulls that have the types of the columns above.
-    "LEFT JOIN {message} m ON 1 = 0 LEFT JOIN {agent} s ON 1 = 0 "
-    "JOIN {contact} c ON c.owner_id = %s AND c.other_id = e.message_key AND c.state = %s "
-    "WHERE e.stream = %s AND e.seq > %s{types} ORDER BY e.seq LIMIT %s) others"
-    ") p ON 1 = 1 WHERE h.name = %s ORDER BY p.place LIMIT %s",
+    "SELECT e.seq AS place, e.type AS kind, e.at AS at, e.data AS data, CAST(NULL AS bigint) AS message_key "
+    "FROM {event} e "
+    "WHERE e.stream = %s AND e.seq > %s{types} AND "
+    "(SELECT c.state FROM {contact} c WHERE c.owner_id = %s AND c.other_id = e.message_key) = %s "
+    "ORDER BY e.seq LIMIT %s) others"
+    ") p ON 1 = 1 LEFT JOIN {message} m ON m.id = p.message_key LEFT JOIN {agent} s ON s.id = m.sender_id "
+    "WHERE h.name = %s ORDER BY p.place LIMIT %s",
     item=ITEM_COLUMNS,
 )
 
@@ -65,8 +65,9 @@ def read_events(
     chosen = f" AND e.type IN ({', '.join(['%s'] * len(wanted))})" if wanted else ""
     rows = _PAGE.fetch(
         [
-            *(agent.pk, Contact.State.BLOCKED.value, log.stream_of(agent.pk), position, *wanted, limit + 1),
-            *(agent.pk, Contact.State.ACCEPTED.value, log.AGENTS, position, *wanted, limit + 1),
+            *(log.stream_of(agent.pk), position, *wanted),
+            *(agent.pk, Contact.State.BLOCKED.value, limit + 1),
+            *(log.AGENTS, position, *wanted, agent.pk, Contact.State.ACCEPTED.value, limit + 1),
             *(log.NAME, limit + 1),
         ],
         types=chosen,
@@ -80,7 +81,7 @@ def read_events(
         _check(epoch, position, last, floor, current)
     # A position at or below the floor may be half deleted: seen only by who began at the oldest.
     found = [row for row in rows if row[3] is not None and row[3] > floor]
-    events = [_event(row, current, authority) for row in found[:limit]]
+    events = [_event(row, current, authority) for row in found[:limit] if not _is_gone(row)]
     has_more = len(found) > limit
     end = found[limit - 1][3] if has_more else last
     return _page(events, event_cursor(current, end), has_more=has_more)
@@ -124,8 +125,14 @@ def _check(epoch: str, position: int, last: int, floor: int, current: str) -> No
     )
 
 
+def _is_gone(row: tuple[Any, ...]) -> bool:
+    """Whether nothing is left of the message that the row is about."""
+    _, _, _, _, _, _, data, message_key, identifier, *_ = row
+    return message_key is not None and identifier is None and not data
+
+
 def _event(row: tuple[Any, ...], epoch: str, authority: str) -> dict[str, Any]:
-    _, _, _, seq, kind, at, data, *columns = row
+    _, _, _, seq, kind, at, data, _, *columns = row
     event: dict[str, Any] = {
         "cursor": event_cursor(epoch, seq),
         "type": kind,

@@ -118,12 +118,13 @@ def _outcome(cursor: Any) -> Outcome:
 def _text(template: str, alias: str, varying: tuple[tuple[str, Any], ...]) -> str:
     quote = connections[alias].ops.quote_name
     names = {name: quote(model._meta.db_table) for name, model in _TABLES.items()}
-    return template.format_map(names | {name: _written(amount).format_map(names) for name, amount in varying})
+    names |= {name: _written(given) for name, given in varying if not isinstance(given, str)}
+    return template.format_map(
+        names | {name: given.format_map(names) for name, given in varying if isinstance(given, str)}
+    )
 
 
-def _written(amount: int | tuple[int, int] | str) -> str:
-    if isinstance(amount, str):
-        return amount
+def _written(amount: int | tuple[int, int]) -> str:
     if isinstance(amount, int):
         return ", ".join(["%s"] * amount)
     rows, columns = amount

@@ -793,6 +793,7 @@ class Migration(migrations.Migration):
                     "recipient",
                     models.ForeignKey(
                         blank=True,
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="received",
@@ -802,7 +803,10 @@ class Migration(migrations.Migration):
                 (
                     "sender",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="sent", to="agentweb.agent"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="sent",
+                        to="agentweb.agent",
                     ),
                 ),
             ],
@@ -810,6 +814,7 @@ class Migration(migrations.Migration):
                 "permissions": [("read_message", "Can read the bodies of direct messages")],
                 "indexes": [
                     models.Index(fields=["recipient", "seq"], name="agentweb_inbox"),
+                    models.Index(fields=["recipient", "sender", "seq"], name="agentweb_inbox_senders"),
                     models.Index(fields=["conversation", "seq"], name="agentweb_conversation"),
                     models.Index(fields=["conversation", "root", "seq"], name="agentweb_thread"),
                     models.Index(
