@@ -22,6 +22,7 @@ from agentweb import conf
 from agentweb.aim import mount
 from agentweb.aim.routes import ROUTES
 from agentweb.catalog.registry import registry
+from agentweb.http.doors import advertised
 from agentweb.http.mount import mount_prefix
 from agentweb.http.site_urls import NO_SUCH_PATH
 from agentweb.http.urlconf import is_ours, name_of, path_info, views_at
@@ -52,6 +53,9 @@ def check_addresses(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         return []
     prefix = mount_prefix()
     catch_alls = {*views_at(NO_SUCH_PATH), *views_at(prefix + NO_SUCH_PATH)}
+    first = next(views_at(f"{prefix}/{mount.POLICY}"))
+    if first in catch_alls and not is_ours(first):
+        return _nothing_answers(name_of(first))
     found: list[CheckMessage] = [
         Warning(
             f"{other} answers at {shown} too, an address of the messenger.",
@@ -73,6 +77,20 @@ def check_addresses(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         if _is_ours(action.path)
     ]
     return found
+
+
+def _nothing_answers(other: str) -> list[CheckMessage]:
+    """One W080 for all addresses; none where W040 of the other room says the same."""
+    if advertised("receipts") is not None:
+        return []
+    return [
+        Warning(
+            f"{other} stands before agentweb.urls in the URLconf and takes all of its requests: the messenger does not "
+            "answer.",
+            hint='Write path("", include("agentweb.urls")) above the pattern that catches all.',
+            id="agentweb.W080",
+        )
+    ]
 
 
 def check_well_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:

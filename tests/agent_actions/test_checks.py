@@ -65,6 +65,11 @@ def declare(name, **written):
     assert registry.get(name) is not None, registry.faults()
 
 
+@pytest.fixture(autouse=True)
+def _without_messenger(settings):
+    settings.AGENTWEB = {**settings.AGENTWEB, "ROOMS": ["aip", "agent_actions"]}
+
+
 def found():
     return [(message.id, message.msg) for check in rooms.checks() for message in check(None)]
 

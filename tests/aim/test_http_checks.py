@@ -11,8 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 
 from agentweb import action, urls
-from agentweb.aim.checks import CHECKS
+from agentweb.aim.checks import CHECKS, check_addresses
 from agentweb.catalog.registry import registry
+from agentweb.http import doors
 
 
 def own(request: HttpRequest) -> HttpResponse:
@@ -32,6 +33,10 @@ class Behind:
 
 class Before:
     urlpatterns = (path("v2/inbox/", own), path("v2/contacts/<slug:name>", own), OURS)
+
+
+class CatchAllFirst:
+    urlpatterns = (re_path("", own), OURS)
 
 
 class UnderAPath:
@@ -103,6 +108,16 @@ def test_an_action_elsewhere_is_no_clash(settings: Any) -> None:
     settings.ROOT_URLCONF = Sound
     action(description="None.", method="GET", path="/v2/products/list", input=None)(clash)
     assert found() == []
+
+
+def test_a_pattern_that_takes_everything_first_is_named_once(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.ROOT_URLCONF = CatchAllFirst
+    # The other room says it, where it is on.
+    assert [message.id for message in check_addresses(None)] == []
+    monkeypatch.setattr(doors, "_doors", {})
+    assert [message.id for message in check_addresses(None)] == ["agentweb.W080"]
 
 
 def test_the_manifest_has_to_be_at_the_root(settings: Any) -> None:
