@@ -55,9 +55,9 @@ _STRANGERS: Final = (
 )
 _OF_SENDER: Final = "FROM {message} m WHERE m.recipient_id = %s AND m.sender_id = newest.id AND m.state = %s"
 _SENDERS: Final = Statement(
-    "{strangers}SELECT id, (SELECT COUNT(*) FROM (SELECT 1 AS one {of_sender} ORDER BY m.seq DESC LIMIT {counted}) few), "
-    "newest.seq{older} FROM newest "
-    "WHERE newest.seq < %s ORDER BY newest.seq DESC LIMIT %s",
+    "{strangers}SELECT id, "
+    "(SELECT COUNT(*) FROM (SELECT 1 AS one {of_sender} ORDER BY m.seq DESC LIMIT {counted}) few), "
+    "newest.seq{older} FROM newest WHERE newest.seq < %s ORDER BY newest.seq DESC LIMIT %s",
     of_sender=_OF_SENDER,
     counted=str(COUNTED_OF_A_SENDER),
     older="".join(
