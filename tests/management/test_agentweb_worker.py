@@ -23,7 +23,8 @@ from agentweb.management.commands import agentweb_worker
 from agentweb.testing import clock
 from tests.aim.filling import agent, post
 from tests.aim.working.processes import Worker, posting, verdict_when_done, workers
-from tests.support.races import ROOT, Database, run
+from tests.support.races import ROOT, Database, fresh_database, run
+from tests.support.redis import redis_url
 
 NOON = 1_790_000_000.0
 POSTERS = "tests.aim.working.posters"
@@ -112,6 +113,23 @@ def test_workers_share_the_work_and_end_cleanly(race_database: Database, tmp_pat
             )
     assert found["messages"] == answer["posted"] == found["received"] == found["told"]
     assert (found["is_exact"], found["told_once_at_least"], found["in_order"]) == (True, True, True)
+
+
+@pytest.mark.services
+def test_a_wake_up_is_not_waited_for_until_the_next_look(tmp_path: Path) -> None:
+    """It would look again after an hour. It has looked once before anything is posted, so only a wake-up can do it."""
+    through = {"AGENTWEB_TEST_WAKE_UPS": redis_url()}
+    with fresh_database("sqlite", tmp_path) as database:
+        run(database, f"{POSTERS}:register")
+        command = ["tests.aim.working.worker", "--every", "3600"]
+        with workers(Worker(database, command, tmp_path / "worker.log", **through)) as [worker]:
+            until = time.monotonic() + 60
+            while run(database, f"{POSTERS}:verdict")["heard"] < 2 and time.monotonic() < until:
+                pass
+            [answer] = posting(database, 2, **through).result()
+            found = verdict_when_done(database)
+            assert worker.end() == 0
+    assert found["messages"] == answer["posted"] == found["received"] == found["told"]
 
 
 def test_on_a_terminal_it_shows_that_it_lives_and_wipes_that_out(

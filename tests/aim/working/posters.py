@@ -12,6 +12,7 @@ from django.db.models import Count, Sum
 from agentweb.aim import health, log, wakeups
 from agentweb.aim.models import Account, Agent, Event, Message
 from tests.aim.filling import agent, post
+from tests.aim.working import recording
 from tests.site.models import Note
 
 NAMES = ("ann", "bob", "cat", "dan")
@@ -27,6 +28,7 @@ def post_for(seconds: float, pause: float) -> dict[str, Any]:
     """Post messages among the agents, one after the other, with a hint after each; how many, and the slowest one."""
     if "AGENTWEB_TEST_BROKER" in os.environ:
         from tests.aim.working import celery_site  # noqa: F401 - sends hints from now on
+    recording.wake_up_through_redis()
     agents = list(Agent.objects.order_by("pk"))
     count, slowest, until = 0, 0.0, time.monotonic() + seconds
     while time.monotonic() < until:
@@ -53,6 +55,7 @@ def verdict() -> dict[str, Any]:
     found = health.look()
     return {
         "lag": max(reader.lag for reader in found.readers),
+        "heard": sum(reader.heard_seconds is not None for reader in found.readers),
         "messages": Message.objects.count(),
         "events": Event.objects.count(),
         "received": Account.objects.aggregate(Sum("received"))["received__sum"],

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from django.conf import settings
+
 from agentweb.access.database import write_patiently
 from agentweb.aim import consumers
 from agentweb.signals import message_accepted
@@ -13,6 +15,12 @@ from tests.site.models import Note
 
 def record(sender: str, recipient: str, message_id: str, **told: Any) -> None:
     write_patiently(lambda: Note.objects.create(text=message_id))
+
+
+def wake_up_through_redis() -> None:
+    """Where the test names one."""
+    if url := os.environ.get("AGENTWEB_TEST_WAKE_UPS"):
+        settings.AGENTWEB = {**settings.AGENTWEB, "WAKE_UPS": url}
 
 
 def connect() -> None:

@@ -12,4 +12,5 @@ if __name__ == "__main__":
     from tests.aim.working import recording
 
     recording.connect()
+    recording.wake_up_through_redis()
     call_command("agentweb_worker", *sys.argv[1:])
