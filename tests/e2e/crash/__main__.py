@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Final, TextIO
@@ -16,6 +17,7 @@ _WIDTH: Final = 24
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    end_politely()
     given = _parser().parse_args(arguments)
     plan = Plan(
         database=given.database,
@@ -55,6 +57,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true")
     return parser
+
+
+def end_politely() -> None:
+    """Let SIGTERM and SIGINT end what was started, too."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(130))
 
 
 def bar(to: TextIO) -> Told:

@@ -19,13 +19,16 @@ from tests.e2e.crash import cluster
 from tests.support.races import ROOT
 
 STARTING_SECONDS: Final = 60
+LIVES_STARTS: Final = 1.5
+"""How many times as long as it took to start something lives at least, on average."""
 MOST_ENDS: Final = 3
 """How often something may end by itself before it answers for the first time."""
 
 
 @dataclass
 class Part:
-    """``interval`` is how many seconds it lives on average once it answers; 0: it is left alone.
+    """``interval`` is how many seconds it lives on average once it answers, more where it starts slowly; 0: it is left
+    alone.
 
     ``answers`` says whether it is at work. Where ``lives``, that it ends by itself is an error; else it is started
     again, and ``ends`` counts that. ``hangs`` is the chance that it first stops answering for a while, unkilled.
@@ -78,6 +81,7 @@ class Part:
         self._killed_at = None
         offspring = cluster.children(self.process.pid)
         if source is not None and offspring and source.random() < self.one_of:
+            self._started_at = time.monotonic()
             with suppress(ProcessLookupError):
                 os.kill(source.choice(offspring), signal.SIGKILL)
             return
@@ -101,7 +105,9 @@ class Part:
             return False
         if self._killed_at is None:
             if self.answers():
-                self._killed_at = now + self.interval * source.uniform(0.02, 1.98)
+                # On a busy machine nothing would ever come of it if what starts slowly were killed as soon.
+                life = max(self.interval, LIVES_STARTS * (now - self._started_at))
+                self._killed_at = now + life * source.uniform(0.02, 1.98)
             elif now - self._started_at > STARTING_SECONDS:
                 raise RuntimeError(f"{self.name} does not start:\n{self.last_words()}")
             return False

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from tests.e2e.crash.__main__ import bar
+from tests.e2e.crash.__main__ import bar, end_politely
 from tests.e2e.crash.driver import Outcome, run
 from tests.e2e.crash.plan import Plan
 from tests.e2e.crash.planted import BUGS
@@ -32,6 +32,7 @@ class Proof:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    end_politely()
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.crash.proof", description=__doc__)
     parser.add_argument("bugs", nargs="*", choices=[*BUGS, []], help="all, unless named")
     parser.add_argument("--seconds", type=float, default=20, help="of killing in each run")
