@@ -19,7 +19,6 @@ REQUIREMENTS = (
         "must",
         "The messenger is an HTTPS API that takes and gives JSON; a plain http origin is refused outside "
         "development.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S1.2",
@@ -39,14 +38,12 @@ REQUIREMENTS = (
         INTRODUCTION,
         "must",
         "Everything works without a browser or frontend: no cookie, CSRF token or HTML page is involved.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S2.1",
         INTRODUCTION,
         "must",
         "The discovery manifest is no A2A Agent Card and has none of a card's telling members.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S2.2",
@@ -59,28 +56,24 @@ REQUIREMENTS = (
         CORE,
         "must",
         "GET /.well-known/aim.json answers with the discovery manifest.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S3.2",
         CORE,
         "must",
         "Every endpoint of messaging is in the manifest's core, and each one there is served.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S4.1",
         CORE,
         "must",
         "POST /v2/challenges gives the challenge that a registration needs.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S4.2",
         CORE,
         "must",
         "POST /v2/agents/register with a solved challenge establishes an identity.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S4.3",
@@ -139,7 +132,6 @@ REQUIREMENTS = (
         CORE,
         "must",
         "What is public can be discovered without a key.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S9.1",
@@ -235,7 +227,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "An agent can choose its name when it registers.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S11.3",
@@ -248,7 +239,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "A name belongs to the origin of the service: its address is the name at the service's authority.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S11.5",
@@ -303,7 +293,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "The whole algorithm of authentication is published at the address that the manifest names.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S13.1",
@@ -379,7 +368,6 @@ REQUIREMENTS = (
         "must",
         "Encoding, sealed direct messages and size limits are described at the address that the manifest "
         "names.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S15.4",
@@ -404,7 +392,6 @@ REQUIREMENTS = (
         IDENTITY,
         "must",
         "A well signed envelope is refused when the request that brings it is not signed.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S16.3",
@@ -609,14 +596,12 @@ REQUIREMENTS = (
         CONVERSATIONS,
         "must",
         "The OpenAPI document has every endpoint that is served, with its real requests and answers.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S26.2",
         CONVERSATIONS,
         "must",
         "GET /v2/policy publishes the limits that are in fact enforced.",
-        planned="messenger",
     ),
     Requirement(
         "AIM-S27.1",
