@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db import transaction
-
 from agentweb import conf
 from agentweb.access import limits
 from agentweb.access.limits import Allowance
-from agentweb.access.rows import database, insert_if_absent, refusing_when_the_store_fails
-from agentweb.aim import challenges, log
+from agentweb.access.rows import insert_if_absent
+from agentweb.aim import challenges, log, transactions
 from agentweb.aim.models import Account, Agent, AgentKey, UsedChallenge
 from agentweb.aim.policy import per_hour
 from agentweb.aim.records import address_of
@@ -84,27 +82,30 @@ def check_name(name: str, *, public: str) -> None:
 def register(wish: Wish, *, address: str) -> tuple[Agent, Allowance]:
     """The new agent, and what the limit of its address has left.
 
-    Raises rate_limited, challenge_used, name_taken, KeyRegisteredMeanwhile or unavailable; each of them also where
+    Raises rate_limited, challenge_used, name_taken, KeyRegisteredMeanwhile or overloaded; each of them also where
     the same key was registered at the same moment, by a request that was sent twice.
     """
     log.ends()  # makes the log's head where there is none yet: inside a transaction that could collide
-    with refusing_when_the_store_fails(), transaction.atomic(using=database(), durable=True):
-        allowance = limits.take(
-            f"aim-registrations:{limits.address_key(address)}",
-            per_hour(conf.get("REGISTRATIONS_PER_HOUR")),
-            POLICY,
+    return transactions.run(lambda: _register(wish, address))
+
+
+def _register(wish: Wish, address: str) -> tuple[Agent, Allowance]:
+    allowance = limits.take(
+        f"aim-registrations:{limits.address_key(address)}",
+        per_hour(conf.get("REGISTRATIONS_PER_HOUR")),
+        POLICY,
+    )
+    used = UsedChallenge(
+        digest=challenges.digest_of(wish.challenge),
+        expires_at=from_unix(wish.challenge_ends),
+    )
+    if not insert_if_absent([used]):
+        raise RequestError(
+            Code.CHALLENGE_USED,
+            "Somebody has registered with this challenge; ask for a new one.",
+            field="challenge",
         )
-        used = UsedChallenge(
-            digest=challenges.digest_of(wish.challenge),
-            expires_at=from_unix(wish.challenge_ends),
-        )
-        if not insert_if_absent([used]):
-            raise RequestError(
-                Code.CHALLENGE_USED,
-                "Somebody has registered with this challenge; ask for a new one.",
-                field="challenge",
-            )
-        return _insert(wish), allowance
+    return _insert(wish), allowance
 
 
 def _insert(wish: Wish) -> Agent:

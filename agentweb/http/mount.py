@@ -10,8 +10,12 @@ from django.conf import settings
 from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 from django.utils import translation
 
-_MARK: Final = ("receipts", "/agent-actions/receipts")
-"""A URL that is always among ours, by its name and by its path below the include."""
+_MARKS: Final = (
+    ("receipts", "/agent-actions/receipts"),
+    ("aim-policy", "/v2/policy"),
+    ("sessions", "/__aim/sessions"),
+)
+"""URLs of ours by their names and their paths below the include; of each room one, for a site may have some only."""
 
 
 def mount_prefix() -> str:
@@ -36,9 +40,12 @@ def path_of(name: str) -> str | None:
 
 
 def _prefix(script_prefix: str, urlconf: Any, language: str | None) -> str:
-    path = _path(script_prefix, urlconf, language, _MARK[0])
-    # Without it only the well-known URLs are included.
-    return script_prefix.rstrip("/") if path is None else path.removesuffix(_MARK[1])
+    for name, below in _MARKS:
+        path = _path(script_prefix, urlconf, language, name)
+        if path is not None:
+            return path.removesuffix(below)
+    # Only the well-known URLs are included.
+    return script_prefix.rstrip("/")
 
 
 @lru_cache(maxsize=64)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.urls import clear_script_prefix, set_script_prefix
+from django.urls import clear_script_prefix, include, re_path, set_script_prefix
 from openapi_spec_validator import validate
 
 from agentweb.aim import discovery, documents, log, mount, policy
+from agentweb.aim import urls as aim_urls
 from agentweb.aim.routes import ROUTES
 from agentweb.http.documents import Place
 from agentweb.http.doors import advertised
@@ -107,6 +108,26 @@ def test_what_the_core_lists_is_served_and_documented(client: Client, prefix: st
             assert client.get(path.removeprefix(prefix)).status_code == 200
     finally:
         clear_script_prefix()
+
+
+class OnlyTheMessenger:
+    """A site with this room alone, under a path of its own."""
+
+    urlpatterns = (
+        re_path(r"^chat/", include((aim_urls.urlpatterns, "agentweb"))),
+        *aim_urls.well_known,
+    )
+
+
+def test_a_messenger_alone_under_a_path_knows_where_it_is(client: Client, settings: Any) -> None:
+    settings.ROOT_URLCONF = OnlyTheMessenger
+    manifest = client.get("/.well-known/aim.json").json()
+    assert [each["path"] for each in manifest["core"]][1:3] == [
+        "/chat/v2/challenges",
+        "/chat/v2/agents/register",
+    ]
+    assert client.get(manifest["openapi"]).status_code == 200
+    assert client.generic("POST", manifest["core"][1]["path"]).status_code == 201
 
 
 def test_other_names_of_the_site_are_listed(client: Client, settings: Any) -> None:
