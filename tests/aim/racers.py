@@ -16,6 +16,8 @@ from tests.aim.agents import SITE, Person, found, person
 
 ROOMY = {"MESSAGE_RATE": (1_000_000, 1_000_000), "MESSAGES_PER_DAY": 1_000_000, "UNACCEPTED_PER_PAIR": 1_000}
 
+_LOST_WRITER_SECONDS = 200
+
 
 def _set(**values: Any) -> None:
     settings.AGENTWEB = {**settings.AGENTWEB, **values}
@@ -73,7 +75,11 @@ def _patiently(me: Person, envelopes: list[Any]) -> list[Any]:
 def _follow(me: Person, writers: int) -> dict[str, Any]:
     seen: list[list[str]] = []
     cursor, at, finished, polls = None, 0, 0, 0
+    ends_at = time.monotonic() + _LOST_WRITER_SECONDS
     while finished < writers:
+        # A writer that failed never says that it has finished; then its own traceback is what must be seen.
+        if time.monotonic() > ends_at:
+            raise AssertionError(f"{finished} of {writers} writers finished")
         page = me.events(cursor, limit=7)
         position = parse_event_cursor(page["cursor"])[1]
         assert position >= at, "a cursor went back"
