@@ -29,7 +29,7 @@ class Network(httpx.BaseTransport):
     """Hands requests to the site in this process, and notes them.
 
     The next ``lose`` answers are lost, the next ``refuse`` requests never arrive, a proxy answers the next ``proxied``
-    ones; ``alter`` may change the JSON of an answer.
+    ones; ``alter`` may change the JSON of an answer, and ``status`` is then its status.
     """
 
     def __init__(self) -> None:
@@ -38,6 +38,7 @@ class Network(httpx.BaseTransport):
         self.lose = 0
         self.refuse = 0
         self.proxied = 0
+        self.status: int | None = None
         self.alter: Callable[[httpx.Request, Any], Any] | None = None
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -60,7 +61,9 @@ class Network(httpx.BaseTransport):
         headers = {
             name: value for name, value in response.headers.items() if name.lower() != "content-length"
         }
-        return httpx.Response(response.status_code, headers=headers, content=json.dumps(changed).encode())
+        return httpx.Response(
+            self.status or response.status_code, headers=headers, content=json.dumps(changed).encode()
+        )
 
     def to(self, path: str, method: str | None = None) -> list[httpx.Request]:
         return [

@@ -340,6 +340,28 @@ def test_a_time_that_is_none_is_not_believed(
     assert len(network.to("/v2/inbox")) == 1
 
 
+def test_a_service_that_never_likes_our_time_is_not_asked_a_third_time(
+    agent: Make, bob: Messenger, network: Network
+) -> None:
+    messenger = agent("bob")
+    messenger.inbox()
+    refusal = {"code": "clock_skew", "message": "", "details": {"server_time": 1_767_225_600}}
+    network.alter = lambda request, answer: {"error": refusal}
+    network.status = 401
+    network.seen.clear()
+    with pytest.raises(AgentError) as refused:
+        messenger.inbox()
+    assert refused.value.code == "clock_skew"
+    assert len(network.to("/v2/inbox")) == 2
+
+
+def test_a_message_is_sealed_to_the_key_of_today(alice: Messenger, bob: Messenger, network: Network) -> None:
+    assert alice.agent("bob").key == public_of(bob.keystore.key)
+    in_records(network, record_with(EVE, keeps=True))
+    waiting = alice.prepare(BOB, "secret", sealed=True)
+    assert json.loads(waiting.envelope)["body"]["to_key"] == public_of(EVE)
+
+
 def test_no_messenger_is_said_in_words(agent: Make, network: Network) -> None:
     network.alter = lambda request, answer: json.loads("{}")
     with pytest.raises(AgentError) as refused:
