@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
@@ -39,17 +39,15 @@ class PageLinksMiddleware:
         if self.is_async:
             return self._answer_async(request)
         page = _asked(request)
-        manifest = _manifest_view(request, page)
-        response: HttpResponseBase = self.get_response(request) if manifest is None else manifest()
+        manifest = _answered(_manifest_view(request, page))
+        response: HttpResponseBase = self.get_response(request) if manifest is None else manifest
         return _linked(response, page, is_manifest=manifest is not None)
 
     async def _answer_async(self, request: HttpRequest) -> HttpResponseBase:
         page = _asked(request)
-        manifest = _manifest_view(request, page)
-        if manifest is None:
-            response: HttpResponseBase = await self.get_response(request)
-        else:
-            response = await sync_to_async(manifest, thread_sensitive=True)()
+        view = _manifest_view(request, page)
+        manifest = None if view is None else await sync_to_async(_answered, thread_sensitive=True)(view)
+        response: HttpResponseBase = await self.get_response(request) if manifest is None else manifest
         return _linked(response, page, is_manifest=manifest is not None)
 
 
@@ -66,6 +64,16 @@ def _manifest_view(request: HttpRequest, page: LinkedPage | None) -> Callable[[]
         return None
     view = PageManifestView.as_view(page=page.page, form=form, is_at_page=True)
     return lambda: view(request, **page.kwargs)
+
+
+def _answered(view: Callable[[], HttpResponseBase] | None) -> HttpResponseBase | None:
+    """The manifest; None where there is none for this caller, and the page itself answers as it does to everybody."""
+    if view is None:
+        return None
+    try:
+        return view()
+    except Http404:
+        return None
 
 
 def _linked(response: HttpResponseBase, page: LinkedPage | None, *, is_manifest: bool) -> HttpResponseBase:

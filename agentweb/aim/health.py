@@ -47,16 +47,16 @@ class Health:
 
 def look() -> Health:
     """How it stands now, in three queries."""
-    at, ends = now_datetime(), log.ends()
+    at, (last, floor) = now_datetime(), log.bounds()
     rows = LogConsumer.objects.in_bulk(consumers.READERS)
     known = [rows.get(name) or LogConsumer(name=name) for name in consumers.READERS]
-    next_ones = [row.position + 1 for row in known if row.position < ends.last]
+    next_ones = [row.position + 1 for row in known if row.position < last]
     oldest = dict(Event.objects.filter(seq__in=next_ones).values_list("seq", "at")) if next_ones else {}
     return Health(
         at,
-        ends.last,
-        ends.floor,
-        tuple(_reader(row, ends.last, oldest.get(row.position + 1), at) for row in known),
+        last,
+        floor,
+        tuple(_reader(row, last, oldest.get(row.position + 1), at) for row in known),
     )
 
 

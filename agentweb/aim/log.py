@@ -100,6 +100,12 @@ def ends() -> Ends:
     return Ends(last, floor, epoch, statements.read_instant(since))
 
 
+def bounds() -> tuple[int, int]:
+    """The position given last and the highest that is deleted, for who only looks: nothing is made. One statement."""
+    found = _READ.fetch([NAME])
+    return (found[0][0], found[0][1]) if found else (0, 0)
+
+
 def append(entries: Sequence[Entry], at: datetime, *also: Call) -> tuple[int, str]:
     """Give the events positions and insert them: the last position, and the epoch. The end of a transaction.
 

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from django.conf import settings
+from django.http import Http404
 from django.urls import Resolver404, URLResolver, get_resolver, get_urlconf
 
 from agentweb.http.mount import mounted_at
@@ -64,17 +65,19 @@ def has_own_url(path: str, *, beside: str) -> bool:
         _without_us.reset(token)
 
 
-def nothing_at(path_info: str) -> Resolver404:
+def nothing_at(path_info: str) -> Http404:
     """What Django raises for a request's path when nothing is there: what the URLconf says of it without us."""
     token = _without_us.set(True)
     try:
         get_resolver(get_urlconf()).resolve(path_info)
     except Resolver404 as error:
-        return error
+        # Under DEBUG, one that tried no pattern is answered with Django's page for a new project, and 200.
+        if error.args and error.args[0].get("tried"):
+            return error
     finally:
         _without_us.reset(token)
-    # A pattern of the site's takes every path; its view cannot be run from here, past the middleware.
-    return Resolver404({"path": path_info, "tried": []})
+    # Or a pattern of the site's takes every path; its view cannot be run from here, past the middleware.
+    return Http404(path_info)
 
 
 def is_asked_without_us() -> bool:

@@ -183,7 +183,6 @@ def test_the_manifest_at_the_page_is_that_of_the_session_too() -> None:
     answer = agent.get("/cart/", headers={"Accept": "application/json"})
     assert answer.json()["state"]["mark"] == "MARK-ada"
     assert answer["Cache-Control"] == "no-store"
-    assert get("/staff/", "application/json").status_code == 404
     assert get("/", "application/json").json()["page"] == "/"
     assert get("/p/feed.json", "application/json").content == b"the site's own feed"
 
@@ -208,3 +207,23 @@ def test_negotiation_works_in_async_servers() -> None:
 def test_without_the_setting_a_page_is_html_for_everybody() -> None:
     declare_shop()
     assert get("/cart/", "application/json")["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.usefixtures("negotiating")
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_page_that_the_caller_may_not_see_answers_itself(debug: bool, settings: Any) -> None:
+    settings.DEBUG = debug
+    declare_shop()
+    answer = get("/staff/", "application/json")
+    assert (answer.status_code, answer.content) == (200, get("/staff/").content)
+    assert "Accept" in answer["Vary"]
+
+
+@pytest.mark.parametrize("debug", [True, False])
+@pytest.mark.parametrize("urls", [sites.WithAFrontEnd, sites.BehindAFrontEnd])
+def test_a_hidden_manifest_is_nowhere_whatever_else_the_site_answers(
+    urls: Any, debug: bool, settings: Any
+) -> None:
+    settings.DEBUG, settings.ROOT_URLCONF = debug, urls
+    declare_shop()
+    assert get("/staff.json").status_code == 404

@@ -28,6 +28,11 @@ FROM_ELSEWHERE = {
     # The site's own word for its refusal, or its status in words.
     ("catalog/drf/refusals.py", "code"),
     ("catalog/drf/view_answers.py", "code"),
+    # A refusal in the messenger's own word; a limit's own code; the one code that all problems of an envelope have.
+    ("aim/errors.py", "_OWN_CODES.get(error.code, error.code)"),
+    ("aim/events.py", "code"),
+    ("aim/quotas.py", "slowest.code"),
+    ("wire/aim/envelope.py", "codes.pop() if len(codes) == 1 else Code.INVALID_ENVELOPE"),
     # The page's own word for its refusal.
     ("aip/bridge/calls.py", "code"),
 }
