@@ -85,7 +85,10 @@ class SecretNames:
             for phrase in self._phrases
             if len(phrase) >= LEAST_JOINED or phrase in several or phrase.removesuffix("s") in several
         )
-        self._longest = max(map(len, self._joined))
+        # Where the words from some place on do not begin like a phrase, nothing further on makes them one.
+        self._begins = frozenset(
+            phrase[:length] for phrase in self._joined for length in range(1, len(phrase) + 1)
+        )
         ends = {f"{end}s" for end in AT_THE_END if end not in COUNTED} | {*AT_THE_END}
         self._ends = tuple(sorted(ends))
         # Where none of these is, no phrase is: one quick look settles nearly every name.
@@ -110,12 +113,11 @@ class SecretNames:
         return word in self._phrases or word.endswith(self._ends) or any(part in word for part in INSIDE)
 
     def _has_phrase(self, found: tuple[str, ...]) -> bool:
-        for start in range(len(found)):
-            joined = found[start]
-            for word in found[start + 1 :]:
-                joined += word
-                if len(joined) > self._longest:
-                    break
+        for start, joined in enumerate(found):
+            following = start + 1
+            while joined in self._begins and following < len(found):
+                joined += found[following]
+                following += 1
                 if joined in self._joined:
                     return True
         return False

@@ -76,8 +76,10 @@ def test_what_has_nothing_to_hide_is_not_copied() -> None:
         {"tokensUsed" * 20_000: 1},
         {"aB" * 100_000: 1},
         {"apiKeys" + "Api" * 60_000 + "Tokens": 1, "A" * 200_000: 1, "_" * 200_000: 1},
+        {"a_" * 500_000 + "zpinz": 1, "v_e_r_i_f_" * 50_000 + "zpinz": 1},
+        {f"{'a_' * 240}zpinz{number}": 1 for number in range(2_000)},
     ],
-    ids=["names", "near misses", "long near miss", "long", "odd"],
+    ids=["names", "near misses", "long near miss", "long", "odd", "one of many words", "many of many words"],
 )
 def test_many_names_and_long_names_cost_little(value: dict[str, Any]) -> None:
     started = time.process_time()
