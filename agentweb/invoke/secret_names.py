@@ -113,8 +113,8 @@ class SecretNames:
         return word in self._phrases or word.endswith(self._ends) or any(part in word for part in INSIDE)
 
     def _has_phrase(self, found: tuple[str, ...]) -> bool:
-        for start, joined in enumerate(found):
-            following = start + 1
+        for start, first in enumerate(found):
+            joined, following = first, start + 1
             while joined in self._begins and following < len(found):
                 joined += found[following]
                 following += 1
