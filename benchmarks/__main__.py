@@ -9,9 +9,14 @@ import sys
 from pathlib import Path
 
 from benchmarks import databases, servers
-from benchmarks.suites import actions, retention, startup
+from benchmarks.suites import actions, aim, retention, startup
 
-SUITES = {"actions": actions.run, "retention": retention.run, "startup": startup.run}
+SUITES = {
+    "actions": actions.run,
+    "aim": aim.run,
+    "retention": retention.run,
+    "startup": startup.run,
+}
 
 
 def main() -> None:
@@ -21,6 +26,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=3, help="Load on each contestant in a round.")
     parser.add_argument("--server", choices=[*servers.KINDS, "both"], default="both")
     parser.add_argument("--database", choices=[*databases.KINDS, "both"], default="sqlite")
+    parser.add_argument(
+        "--quick", action="store_true", help="aim: a short log, and fewer messages in a round."
+    )
     parser.add_argument("--json", type=Path, help="Write every figure of every round to this file.")
     options = parser.parse_args()
     print(f"Python {platform.python_version()}, {platform.machine()}; ratios of one run are what to read.")

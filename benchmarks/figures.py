@@ -62,6 +62,25 @@ def comparison(series: Sequence[Series], *, base: str) -> str:
     return table(["", "req/s", "CPU µs/req", "min–max", f"CPU / {base}"], rows)
 
 
+def judged(rows: Sequence[tuple[str, float, str, float, str]]) -> str:
+    """Goals of any kind beside what was measured: name, figure, ``"≤"`` or ``"≥"``, goal, unit."""
+    lines = [
+        [
+            name,
+            _written(found, unit),
+            f"{sign} {_written(goal, unit)}",
+            "met" if (found <= goal if sign == "≤" else found >= goal) else "NOT met",
+        ]
+        for name, found, sign, goal, unit in rows
+    ]
+    return table(["", "measured", "goal", ""], lines)
+
+
+def _written(value: float, unit: str) -> str:
+    digits = 0 if abs(value) >= 100 else 2 if unit == "x" else 1
+    return f"{value:,.{digits}f} {unit}".strip()
+
+
 def verdicts(series: Sequence[Series], goals: Sequence[Goal]) -> str:
     """Each goal beside what was measured."""
     by_name = {each.name: each for each in series}

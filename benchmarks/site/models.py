@@ -1,4 +1,4 @@
-"""The row that every contestant writes, and the audit row of those that have none of their own."""
+"""The row that every contestant writes, the audit row of those that have none of their own, and a bare message."""
 
 from __future__ import annotations
 
@@ -23,3 +23,15 @@ class Audit(models.Model):
 
     def __str__(self) -> str:
         return self.action
+
+
+class BareMessage(models.Model):
+    """The least that keeps a message."""
+
+    author = models.CharField(max_length=32)
+    message_id = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64)
+    envelope = models.TextField()
+
+    def __str__(self) -> str:
+        return self.message_id

@@ -22,11 +22,13 @@ def main() -> None:
     from agentweb.access import grants, sessions, site_keys  # noqa: PLC0415
     from agentweb.testing import mandate  # noqa: PLC0415
     from agentweb.wire.signing import SigningKey  # noqa: PLC0415
+    from benchmarks.messenger import population  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
     # Apart: tables without migrations are made first, and PostgreSQL wants the users' table before.
     call_command("migrate", run_syncdb=True, verbosity=0)
     site_keys.ensure_active_key()
+    population.settle()
     user = User.objects.create_user("buyer")
     key = SigningKey.generate()
     chain = grants.issue(

@@ -53,5 +53,8 @@ AGENTWEB = {
     "ORIGIN": "http://127.0.0.1",
     "CALLER_RATE": (1_000_000, 1_000_000),
     "ANONYMOUS_RATE": (1_000_000, 1_000_000),
+    "MESSAGE_RATE": (1_000_000, 1_000_000),
+    "MESSAGES_PER_DAY": 100_000_000,
+    "NEW_CONTACTS_PER_DAY": 1_000_000,
 }
 LOGGING = {"version": 1, "disable_existing_loggers": False}

@@ -1,0 +1,1 @@
+"""The messenger under measurement: agents, requests that they signed beforehand, and what is timed in one process."""
