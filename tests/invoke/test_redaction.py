@@ -76,7 +76,7 @@ def test_what_has_nothing_to_hide_is_not_copied() -> None:
         {"tokensUsed" * 20_000: 1},
         {"aB" * 100_000: 1},
         {"apiKeys" + "Api" * 60_000 + "Tokens": 1, "A" * 200_000: 1, "_" * 200_000: 1},
-        {"a_" * 500_000 + "zpinz": 1, "v_e_r_i_f_" * 50_000 + "zpinz": 1},
+        {"a_" * 150_000 + "zpinz": 1, "v_e_r_i_f_" * 20_000 + "zpinz": 1},
         {f"{'a_' * 240}zpinz{number}": 1 for number in range(2_000)},
     ],
     ids=["names", "near misses", "long near miss", "long", "odd", "one of many words", "many of many words"],
