@@ -25,11 +25,15 @@ SWEEP: Final = hints.TASK
 RETENTION: Final = "agentweb.retention"
 
 SCHEDULE: Final[dict[str, dict[str, Any]]] = {
-    "agentweb-sweep": {"task": SWEEP, "schedule": SWEEP_SECONDS, "options": {"expires": SWEEP_SECONDS}},
+    "agentweb-sweep": {
+        "task": SWEEP,
+        "schedule": SWEEP_SECONDS,
+        "options": {"expires": SWEEP_SECONDS, "queue": hints.QUEUE},
+    },
     "agentweb-retention": {
         "task": RETENTION,
         "schedule": RETENTION_SECONDS,
-        "options": {"expires": RETENTION_SECONDS},
+        "options": {"expires": RETENTION_SECONDS, "queue": hints.QUEUE},
     },
 }
 """For ``beat_schedule``. What waited longer than until the next one is not run any more."""
@@ -47,5 +51,8 @@ what a killed worker had taken comes back within a minute or so."""
 
 
 def send_hints_by(app: Any) -> None:
-    """Have this Celery app sweep at once after messages were accepted. Without it, it does when the schedule says."""
+    """Have this Celery app's workers serve our queue, and sweep at once after messages were accepted.
+
+    A worker that is started with ``-Q`` has to name the queue ``agentweb`` too.
+    """
     hints.send_by(app)
