@@ -14,8 +14,8 @@ TASK: Final = "agentweb.sweep"
 QUEUE: Final = "agentweb"
 """Of our tasks alone, and its messages need no acknowledgement.
 
-A worker whose acknowledgement a hanging Redis does not take counts that message as its own for ever; when it has as many
-as it may prefetch, it takes no other, though Redis is back. Our tasks carry nothing that could be lost.
+A worker whose acknowledgement a hanging Redis does not take counts that message as its own for ever; when it has as
+many as it may prefetch, it takes no other, though Redis is back. Our tasks carry nothing that could be lost.
 """
 
 _FAIL_FAST: Final = {"socket_connect_timeout": 0.5, "socket_timeout": 1, "max_retries": 0}
@@ -27,9 +27,7 @@ def send_by(app: Any) -> None:
     From a thread of its own and with time-outs of its own, so whatever the broker does, no request notices. The app's
     workers take them from ``QUEUE``, beside the queues of the site.
     """
-    from kombu import Queue  # noqa: PLC0415 - not for a site without Celery
-
-    app.amqp.queues.select_add(Queue(QUEUE, routing_key=QUEUE, no_ack=True))
+    app.amqp.queues.select_add(QUEUE, routing_key=QUEUE, no_ack=True)
     wakeups.add_outlet("Celery", _Sender(app))
 
 

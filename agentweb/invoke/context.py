@@ -25,7 +25,8 @@ class Context:
 
     ``caller`` says who acts (``caller.subject`` is stable and unique), ``user`` for which person (AnonymousUser
     when there is none). ``request`` is the HTTP request, or None for a call from a shell or a task. ``form`` is the
-    valid form of an action that has one, ``serializer`` the valid serializer.
+    valid form of an action that has one, ``serializer`` the valid serializer. ``former`` is the reference of a
+    ``Later`` whose process has ended (see there), else "".
     """
 
     form: Any = None
@@ -40,12 +41,14 @@ class Context:
         request_id: str,
         idempotency_key: str | None,
         till: Till | None,
+        former: str = "",
     ) -> None:
         self.action = action
         self.caller = caller
         self.request = request
         self.request_id = request_id
         self.idempotency_key = idempotency_key
+        self.former = former
         self._till = till
 
     @property

@@ -20,7 +20,7 @@ import logging
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from django.contrib.auth import get_user_model
 from django.db import DatabaseError, InterfaceError, transaction
@@ -101,6 +101,8 @@ def _checked(call: Call, entry: audit.Audit) -> Outcome:
     if isinstance(claimed, idempotency.Stored):
         entry.close(status=claimed.status, outcome=audit.REPLAYED)
         return _replay(claimed)
+    if claimed.former is not None:
+        return _resume(call, entry, value, claimed)
     return _act(call, entry, value, lease=claimed)
 
 
@@ -233,7 +235,7 @@ def _transaction(
                 done.receipts = tuple(receipts.append(till.charges, occasion, signing_key))
         if done.later is not None:
             if lease is not None:
-                idempotency.hold(lease, done.later.seconds)
+                idempotency.hold(lease, done.later.seconds, done.later.reference)
             entry.close(status=202, outcome=audit.WAITING)
             return
         status = done.refusal.status if done.refusal is not None else 200
@@ -264,6 +266,27 @@ def _without_money(call: Call, later: Later) -> Later:
             f"{call.action.name} spends, so its answer and its receipt commit together, not later."
         )
     return later
+
+
+def _resume(call: Call, entry: audit.Audit, value: Json, lease: idempotency.Lease) -> Outcome:
+    """The answer of a run that had committed what it did, and whose process ended while it waited."""
+    try:
+        later = handlers.run(call, value, till=None, former=lease.former) if lease.former else None
+        if later is not None and not isinstance(later, Later):
+            raise TypeError(f"{call.action.name} got ctx.former and returned no Later")
+    except handlers.Refusal as refusal:
+        entry.close(status=refusal.error.status, outcome=refusal.error.code)
+        raise refusal.error from None
+    except Exception as error:
+        failure = _unsure(call, error)
+        entry.close(status=failure.status, outcome=failure.code)
+        raise failure from error
+    entry.close(status=202, outcome=audit.WAITING)
+    return _await(call, entry, lease, later or Later(_interrupted, 0))
+
+
+def _interrupted() -> NoReturn:
+    raise RuntimeError("The process that waited for the answer has ended.")
 
 
 def _await(call: Call, entry: audit.Audit, lease: idempotency.Lease | None, later: Later) -> Outcome:

@@ -31,7 +31,14 @@ class Aborted(Exception):
     """The handler ended by something that is no Exception (SystemExit, CancelledError ...): a crash like others."""
 
 
-def run(call: Call, value: Json, *, till: Till | None, consent: Callable[[], None] | None = None) -> Any:
+def run(
+    call: Call,
+    value: Json,
+    *,
+    till: Till | None,
+    consent: Callable[[], None] | None = None,
+    former: str = "",
+) -> Any:
     """What the handler returns. Raises Refusal, an AgentError of the site's side (5xx), or what crashed.
 
     ``consent`` is called when all but the handler itself has agreed to the input; what it raises comes out as it is.
@@ -44,6 +51,7 @@ def run(call: Call, value: Json, *, till: Till | None, consent: Callable[[], Non
         request_id=call.request_id,
         idempotency_key=None if action.effect is Effect.READ else call.idempotency_key,
         till=till,
+        former=former,
     )
     handler: Callable[[Any, Any], Any] = action.handler
     is_async = iscoroutinefunction(handler)

@@ -26,16 +26,23 @@ _KEY: Final = re.compile(r"[\x21-\x7e]{16,255}")
 _ROUNDS: Final = 5
 _POLL_SECONDS: Final = 1
 _SPARE_SECONDS: Final = 30
+_LATER: Final = "later:"
+"""In the body of a run that waits for its answer: what it did has committed, and its reference follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to run the handler, until it is overtaken."""
+    """The right to run the handler, until it is overtaken.
+
+    ``former`` is the reference of the run before, "" where it had none, when that committed what it did and ended with
+    its process before it had the answer; None when nothing is done yet.
+    """
 
     subject: str
     action: str
     key: str
     token: str
+    former: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,8 @@ def claim(*, subject: str, action: str, key: str, fingerprint: str, request_id: 
             state=IdempotencyRecord.State.RUNNING,
             lease_until__lte=now,
         ).update(lease_token=token, lease_until=lease_until, request_id=request_id):
-            return Lease(subject, action, key, token)
+            former = row.body.removeprefix(_LATER) if row.body.startswith(_LATER) else None
+            return Lease(subject, action, key, token, former)
     raise _in_progress()
 
 
@@ -121,11 +129,12 @@ def enter(lease: Lease) -> None:
         raise _in_progress()
 
 
-def hold(lease: Lease, seconds: float) -> None:
-    """Keep others out for at least so long, while an answer is waited for."""
+def hold(lease: Lease, seconds: float, reference: str) -> None:
+    """Keep others out for at least so long, while an answer is waited for; whoever comes after has the reference."""
     least: int = conf.get("IDEMPOTENCY_LEASE_SECONDS")
     lease_until = now_datetime() + timedelta(seconds=max(least, seconds + _SPARE_SECONDS))
-    rows.update(IdempotencyRecord, {"lease_until": lease_until}, _held(lease))
+    waiting = {"lease_until": lease_until, "body": _LATER + reference}
+    rows.update(IdempotencyRecord, waiting, _held(lease))
 
 
 def finish(lease: Lease, *, status: int, body: str) -> None:

@@ -18,7 +18,12 @@ class Later:
 
     An AgentError with ``retry_after`` says that nothing was done, and frees the idempotency key. One without is kept
     as the answer of the key, a 5xx too: whether anything was done, nobody knows, and so it is not done again.
+
+    The process may end while it is waited for. The next call with the key then does not ask again: with a ``reference``
+    the handler is called with that as ``ctx.former``, in no transaction, and returns a ``Later`` for what became of it;
+    without one the caller learns that it may have been done.
     """
 
     wait: Callable[[], Any]
     seconds: float
+    reference: str = ""

@@ -768,6 +768,7 @@ def test_a_process_waits_for_so_many_calls_and_no_more(
 ) -> None:
     names = ("STREAM_THREADS", "BRIDGE_CALLS_PER_PROCESS")
     settings.AGENTWEB = {**settings.AGENTWEB, **dict.fromkeys(names, 2)}
+    gc.collect()  # calls of other tests
     open_page(hers, offers=["paint"])
     request = RequestFactory().get("/") if is_threaded else AsyncRequestFactory().get("/")
     first, second = begin(ada, request=request), begin(ada, request=request)

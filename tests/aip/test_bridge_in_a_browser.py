@@ -6,15 +6,16 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.aip.live.site import Site, serving
+from tests.aip.live.site import Site, serving, serving_at
 from tests.support.browsers import OPTIONS, executable
-from tests.support.races import fresh_database
+from tests.support.races import fresh_database, run
 
 KEY = "one-intent-0123456789"
 
@@ -211,3 +212,58 @@ def test_logging_out_disconnects_every_tab_of_the_login(site: Site, ada: Browser
     page.evaluate("fetch('/leave')")
     site.until(lambda: not site.manifest()["browser_connected"])
     assert invoke(site, page, "look").json()["error"]["code"] == "browser_disconnected"
+
+
+def test_an_answer_that_the_site_cannot_take_fails_alone(site: Site, ada: BrowserContext) -> None:
+    page = open_board(site, ada)
+    answers: list[httpx.Response] = []
+    agents = [
+        threading.Thread(target=lambda name=name: answers.append(site.invoke(name)))  # type: ignore[misc]
+        for name in ("look", "cut", "look", "look")
+    ]
+    meanwhile(page, lambda: [[each.start() for each in agents], [each.join() for each in agents]])
+    assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 409]
+    [failed] = [answer.json()["error"] for answer in answers if answer.status_code == 409]
+    assert failed["code"] == "browser_failed"
+    assert "its answer cannot be sent" in failed["message"]
+    page.evaluate("agentweb.publish({after: 1})")
+    meanwhile(page, lambda: site.until(lambda: site.manifest()["state"].get("after") == 1))
+    assert invoke(site, page, "look").json()["result"] == "white"
+
+
+@pytest.mark.parametrize("kind", ["asgi-postgres", "wsgi-sqlite"])
+def test_an_action_is_done_once_though_the_server_is_killed_while_it_waits(
+    kind: str, browser: Browser, tmp_path: Path
+) -> None:
+    server, database = kind.split("-")
+    with fresh_database(database, tmp_path) as fresh, serving(server, fresh) as site:
+        context = browser.new_context()
+        context.new_page().goto(f"{site.origin}/enter/ada")
+        page = open_board(site, context)
+        lost: list[Exception] = []
+
+        def ask() -> None:
+            try:
+                site.invoke("hold", key=KEY)
+            except httpx.HTTPError as error:
+                lost.append(error)
+
+        agent = threading.Thread(target=ask)
+        agent.start()
+        page.wait_for_selector("body[data-holds='1']")
+        site.kill()
+        agent.join()
+        assert len(lost) == 1
+        port = int(site.origin.rpartition(":")[2])
+        with serving_at(port, server, fresh, site.tokens) as again:
+            page.evaluate("release()")
+            meanwhile(
+                page,
+                lambda: again.until(lambda: run(fresh, "tests.aip.live.site:answered_by_pages") == 1, 40),
+            )
+            run(fresh, "tests.aip.live.site:end_leases")
+            for _ in range(2):
+                answer = invoke(again, page, "hold", key=KEY)
+                assert (answer.status_code, answer.json()["result"]) == (200, "held"), answer.text
+            assert page.evaluate("document.body.dataset.holds") == "1"
+            context.close()

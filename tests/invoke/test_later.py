@@ -51,12 +51,19 @@ def actions(seen: State) -> Iterator[None]:
         Note.objects.create(text="asked")
         return Later(wait, 45)
 
+    def ask_by_reference(inp: Any, ctx: Any) -> Any:
+        seen.setdefault("former", []).append(ctx.former)
+        if not ctx.former:
+            Note.objects.create(text="asked")
+        return Later(wait, 45, "note-1")
+
     def look(inp: Any, ctx: Any) -> Any:
         return Later(wait, 45)
 
     with registry.only():
         more: dict[str, Any] = {"input": {}, "scope": "notes:write"}
         action("ask", effect="write", description="Ask.", **more)(ask)
+        action("ask_by_reference", effect="write", description="Ask.", **more)(ask_by_reference)
         action("ask_and_confirm", effect="write", description="Ask.", confirm="person", **more)(ask)
         action("look", description="Look.", input={})(look)
         action(
@@ -186,3 +193,46 @@ def test_an_approval_is_used_up_by_what_was_asked(seen: State) -> None:
     assert Approval.objects.get().state == Approval.State.USED
     assert outcome_of("ask_and_confirm", caller=caller).code == "needs_human"
     assert seen["waits"] == 1
+
+
+def interrupted(name: str, **more: Any) -> None:
+    """A call whose process ends while it waits, and the time for which its key was held."""
+    with pytest.raises(KeyboardInterrupt):
+        invoke(call_of(name, {}, more.pop("caller", agent_caller()), key=KEY, **more))
+    IdempotencyRecord.objects.update(lease_until=now_datetime() - timedelta(seconds=1))
+
+
+def stop() -> Any:
+    raise KeyboardInterrupt
+
+
+def test_what_was_asked_is_not_asked_again_after_the_process_has_ended(seen: State) -> None:
+    seen["answer"] = stop
+    interrupted("ask")
+    assert Note.objects.count() == 1
+    for _ in range(2):
+        error = outcome_of("ask", key=KEY)
+        assert (error.code, error.status) == ("handler_error", 500)
+        assert "may have been done" in error.message
+    assert (Note.objects.count(), seen["waits"]) == (1, 1)
+
+
+def test_a_handler_that_gave_a_reference_finds_out_what_became_of_it(seen: State) -> None:
+    seen["answer"] = stop
+    interrupted("ask_by_reference")
+    seen["answer"] = lambda: {"told": "late"}
+    assert outcome_of("ask_by_reference", key=KEY) == {"told": "late"}
+    assert outcome_of("ask_by_reference", key=KEY) == {"told": "late"}
+    assert seen["former"] == ["", "note-1"]
+    assert Note.objects.count() == 1
+
+
+def test_an_approval_that_was_used_is_not_asked_for_again(seen: State) -> None:
+    ann = User.objects.create_user("ann")
+    caller = caller_with(chain_of(), user_id=ann.pk)
+    assert outcome_of("ask_and_confirm", caller=caller, key=KEY).code == "needs_human"
+    approvals.approve(Approval.objects.get().id, by=ann)
+    seen["answer"] = stop
+    interrupted("ask_and_confirm", caller=caller)
+    assert "may have been done" in outcome_of("ask_and_confirm", caller=caller, key=KEY).message
+    assert Approval.objects.get().state == Approval.State.USED

@@ -18,11 +18,12 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from django.db import connections, transaction
+from django.db import DatabaseError, InterfaceError, connections, transaction
 
 from agentweb import conf
 from agentweb.access import tokens
 from agentweb.access.callers import SESSION, Caller
+from agentweb.access.database import PATIENCE_SECONDS, is_passing
 from agentweb.access.rows import insert_if_absent
 from agentweb.aip.bridge import authority
 from agentweb.aip.bridge.watch import watch
@@ -49,6 +50,8 @@ MAX_OPEN: Final = 8
 
 MAX_TABS: Final = 20
 RETRY_SECONDS: Final = 5
+AGAIN_SECONDS: Final = 0.2
+"""Between two looks at a database that is away."""
 
 _State: Final = BrowserCall.State
 _OPEN: Final = (_State.WAITING, _State.SENT)
@@ -64,16 +67,15 @@ def ask(path: str, action: str, value: Json, ctx: Context) -> Later:
     """
     if ctx.caller.user_id is None:
         raise _without_person(ctx.caller)
+    if ctx.former:
+        return Later(partial(_answer_of_former, _wait(ctx.former, ctx)), 0, ctx.former)
     at = now_datetime()
     page = _page(path, action, ctx.caller.user_id, at)
-    seconds: int = conf.get("BRIDGE_SECONDS")
     ends_at = authority.ends_at(ctx.caller)
-    deadline = at + timedelta(seconds=seconds)
-    # Under ASGI every request has a thread of its own; elsewhere they are the server's few.
-    is_threaded = ctx.request is not None and not hasattr(ctx.request, "scope")
-    place = threads.take_call(is_threaded=is_threaded)
+    wait = _wait(random_id("bc_"), ctx)
+    deadline = at + timedelta(seconds=wait.seconds)
     call = BrowserCall(
-        id=random_id("bc_"),
+        id=wait.call,
         page_id=page,
         user_id=ctx.caller.user_id,
         idents=authority.idents_of(ctx.caller),
@@ -85,15 +87,7 @@ def ask(path: str, action: str, value: Json, ctx: Context) -> Later:
     _insert(call, at)
     for hurry in _hurry:
         transaction.on_commit(hurry, robust=True)
-    wait = _Wait(
-        call.id,
-        seconds,
-        place,
-        is_read=ctx.action.effect is Effect.READ,
-        is_session=ctx.caller.kind == SESSION,
-        is_threaded=is_threaded,
-    )
-    return Later(partial(_answer, wait), seconds)
+    return Later(partial(_answer, wait), wait.seconds, call.id)
 
 
 def on_ask(hurry: Callable[[], None]) -> None:
@@ -175,6 +169,22 @@ class _Wait:
     is_read: bool
     is_session: bool
     is_threaded: bool
+    is_keyed: bool
+
+
+def _wait(call: str, ctx: Context) -> _Wait:
+    """Raises unavailable when too many wait in this process."""
+    # Under ASGI every request has a thread of its own; elsewhere they are the server's few.
+    is_threaded = ctx.request is not None and not hasattr(ctx.request, "scope")
+    return _Wait(
+        call,
+        conf.get("BRIDGE_SECONDS"),
+        threads.take_call(is_threaded=is_threaded),
+        is_read=ctx.action.effect is Effect.READ,
+        is_session=ctx.caller.kind == SESSION,
+        is_threaded=is_threaded,
+        is_keyed=ctx.idempotency_key is not None,
+    )
 
 
 def _answer(wait: _Wait) -> Any:
@@ -185,9 +195,32 @@ def _answer(wait: _Wait) -> Any:
             # Threads under WSGI are few, and keep theirs.
             _close_connections()
         watch.wait(wait.call, wait.seconds)
+    return _in_spite_of_outages(partial(_outcome, wait, ends_at))
+
+
+def _answer_of_former(wait: _Wait) -> Any:
+    """What became of a call whose process ended while it waited. It is not delivered again."""
+    with wait.place:
+        return _in_spite_of_outages(partial(_give_up, wait, partial(_closed, is_read=wait.is_read)))
+
+
+def _in_spite_of_outages(find: Callable[[], Any]) -> Any:
+    """The page has been asked: while the database is away for a moment, its answer is not given up."""
+    ends_at = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return find()
+        except (DatabaseError, InterfaceError) as error:
+            if not is_passing(error) or time.monotonic() > ends_at:
+                raise
+            _close_connections()
+            time.sleep(AGAIN_SECONDS)
+
+
+def _outcome(wait: _Wait, ends_at: float) -> Any:
     state, is_refused, text, until = _look(wait.call)
     if state == _State.DONE:
-        return _read(wait.call, text, is_refused=is_refused)
+        return _read(wait, text, is_refused=is_refused)
     if state == _State.DROPPED:
         raise _dropped(wait, text)
     if until <= now_datetime() and time.monotonic() < ends_at:
@@ -215,8 +248,11 @@ def _look(call: str) -> tuple[Any, ...]:
     return row
 
 
-def _read(call: str, text: str, *, is_refused: bool) -> Any:
-    BrowserCall.objects.filter(pk=call).delete()
+def _read(wait: _Wait, text: str, *, is_refused: bool) -> Any:
+    if not wait.is_keyed:
+        # That of a key stays until its time is over (``aip.retention``): this process may end before it has kept the
+        # answer for the key.
+        BrowserCall.objects.filter(pk=wait.call).delete()
     value = json.loads(text, parse_float=Decimal)
     if not is_refused:
         return value
@@ -239,7 +275,7 @@ def _give_up(wait: _Wait, error: Callable[..., AgentError]) -> Any:
         raise _dropped(wait, text)
     if state != _State.DONE:
         raise error(was_sent=True)
-    return _read(call, text, is_refused=is_refused)
+    return _read(wait, text, is_refused=is_refused)
 
 
 def _dropped(wait: _Wait, reason: str) -> AgentError:

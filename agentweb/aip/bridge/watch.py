@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from datetime import datetime
 from typing import Final
 
 from django.db import connections
 
-from agentweb.aip.bridge import authority
+from agentweb.aip.bridge import authority, logins, open_pages
 from agentweb.aip.models import BrowserCall
 from agentweb.wire.clock import now_datetime
 
 logger = logging.getLogger("agentweb.aip")
 
 POLL_SECONDS: Final = 0.2
+LOGIN_SECONDS: Final = 1.0
+"""How often the logins are looked at whose pages are waited for."""
 
 _State: Final = BrowserCall.State
+_OPEN: Final = (_State.WAITING, _State.SENT)
 
 
 class Watch:
@@ -31,6 +35,7 @@ class Watch:
         self._waiting: dict[str, threading.Event] = {}
         self._woken = threading.Event()
         self._is_running = False
+        self._looks_at = 0.0
 
     def wait(self, call: str, seconds: float) -> None:
         """Return when the call was answered or its page is gone, and after so many seconds at the latest."""
@@ -59,6 +64,9 @@ class Watch:
                     break
             self._woken.clear()
             try:
+                if time.monotonic() >= self._looks_at:
+                    self._looks_at = time.monotonic() + LOGIN_SECONDS
+                    _close_without_login(calls)
                 over = _over(calls)
             except Exception:
                 # The database may be back at the next turn; until then nobody waits longer than they would have.
@@ -73,6 +81,12 @@ class Watch:
             if not is_idle:
                 self._woken.wait(POLL_SECONDS)
         connections.close_all()
+
+
+def _close_without_login(calls: list[str]) -> None:
+    """Close the pages of these calls whose login is over, so that nobody waits for them."""
+    pages = list(BrowserCall.objects.filter(pk__in=calls, state__in=_OPEN).values_list("page_id", flat=True))
+    open_pages.close([*(set(pages) - logins.still_there(open_pages.logins(pages)).keys())])
 
 
 def _over(calls: list[str]) -> list[str]:

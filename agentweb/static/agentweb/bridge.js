@@ -8,10 +8,11 @@
 // Without an address beside it (nobody has logged in, no page for agents) all of this is there and does nothing.
 (() => {
   const { url, page, csrfHeader, csrfToken } = document.currentScript.dataset;
+  const UNFIT = "The page has done this, and its answer cannot be sent: it is too large, or no JSON that the site takes.";
   const FIRST_WAIT = 500, LONGEST_WAIT = 30000, TOGETHER = 50, REMEMBERED = 200;
 
   const state = {}, handlers = new Map(), done = new Set();
-  let tab = null, stream = null, wait = FIRST_WAIT, timer = null, sending = false, gone = false;
+  let tab = null, stream = null, wait = FIRST_WAIT, timer = null, sending = false, gone = false, careful = false;
   let news = {}, answers = [];
 
   class Refusal extends Error {
@@ -47,7 +48,11 @@
     });
   }
 
+  // Careful: one answer at a time and nothing beside it, to find the one that the site has refused.
+  const isCareful = () => careful && tab && answers.length > 0;
+
   function message() {
+    if (isCareful()) return { tab, answers: answers.slice(0, 1) };
     const body = tab ? { tab } : { page };
     if (!tab || news.state) body.state = state;
     if (!tab || news.offers) body.offers = [...handlers.keys()];
@@ -57,9 +62,9 @@
   }
 
   async function send() {
-    const body = message(), told = news;
+    const body = message(), alone = isCareful(), told = alone ? {} : news;
     sending = true;
-    news = {};
+    if (!alone) news = {};
     let again = null;
     try {
       const response = await post(body);
@@ -67,10 +72,11 @@
       if (response.ok) {
         wait = FIRST_WAIT;
         if (body.answers) answers = answers.slice(body.answers.length);
+        if (!answers.length) careful = false;
         if (!body.tab) tab = said.tab;
         if (Object.keys(news).length || answers.length) again = TOGETHER;
       } else {
-        again = refused(response.status, said.error || {}, body, told);
+        again = refused(response.status, said.error || {}, body, told, alone);
       }
     } catch {
       news = { ...told, ...news };
@@ -82,7 +88,7 @@
     if (again !== null) soon(again);
   }
 
-  function refused(status, error, body, told) {
+  function refused(status, error, body, told, alone) {
     if (status === 404 && body.tab) {
       // The site has forgotten this tab, or the login is another one.
       hangUp();
@@ -94,17 +100,27 @@
       return Math.max(later(), 1000 * (error.retry_after || 0));
     }
     console.error(`agentweb: ${error.code}: ${error.message}`, error.problems || "");
+    if (body.answers && status !== 401 && status !== 403) {
+      news = { ...told, ...news };
+      if (alone) replace(answers.shift());
+      careful = answers.length > 0;
+      return 0;
+    }
     if (status === 422 || status === 413) {
       // What the site has not declared is not offered again; anything else waits for the page's next change.
       const places = (error.problems || []).map((problem) => /^\/offers\/(\d+)$/.exec(problem.pointer));
       const unknown = places.filter(Boolean).map((place) => body.offers[place[1]]);
-      if (body.answers && !unknown.length) answers = answers.slice(body.answers.length);
       if (unknown.filter((name) => handlers.delete(name)).length) {
         news = { ...told, ...news };
         return 0;
       }
     }
     return null;
+  }
+
+  // What the site cannot take is not sent again; the agent hears that instead, and the other answers go on.
+  function replace({ call, error }) {
+    if (!error) answers.unshift({ call, error: { code: "browser_failed", message: UNFIT } });
   }
 
   function later() {

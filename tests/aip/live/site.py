@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -27,6 +28,11 @@ class Site:
     database: Database
     process: subprocess.Popen[bytes]
     tokens: dict[str, str]
+
+    def kill(self) -> None:
+        """End it at once, with the processes that it has started."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(20)
 
     def agent(self, name: str = "ada") -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.tokens[name]}"}
@@ -58,10 +64,21 @@ class Site:
 def serving(kind: str, database: Database, *, log: Any = subprocess.DEVNULL) -> Iterator[Site]:
     """The site, by uvicorn (``asgi``) or by gunicorn's threads in two processes (``wsgi``)."""
     port = free_port()
-    origin = f"http://127.0.0.1:{port}"
     tokens = run(database, "tests.aip.live.site:prepare", f"127.0.0.1:{port}")
+    with serving_at(port, kind, database, tokens, log=log) as site:
+        yield site
+
+
+@contextmanager
+def serving_at(
+    port: int, kind: str, database: Database, tokens: dict[str, str], *, log: Any = subprocess.DEVNULL
+) -> Iterator[Site]:
+    """``serving`` at this port, where the database has been prepared: also after the server was killed."""
+    origin = f"http://127.0.0.1:{port}"
     env = {**os.environ, **database.env, "AGENTWEB_TEST_ORIGIN": origin, "DJANGO_SETTINGS_MODULE": SETTINGS}
-    process = subprocess.Popen(_command(kind, port), cwd=ROOT, env=env, stdout=log, stderr=log)
+    process = subprocess.Popen(
+        _command(kind, port), cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True
+    )
     try:
         deadline = time.monotonic() + 60
         while True:
@@ -94,6 +111,23 @@ def _command(kind: str, port: int) -> list[str]:
         *("--bind", f"127.0.0.1:{port}", "--workers", "2", "--worker-class", "gthread", "--threads", "4"),
         *("--graceful-timeout", "5"),
     ]
+
+
+def answered_by_pages() -> int:
+    """Calls that a page has answered."""
+    from agentweb.aip.models import BrowserCall
+
+    return BrowserCall.objects.filter(state=BrowserCall.State.DONE).count()
+
+
+def end_leases() -> None:
+    """As if the minute were over for which a call keeps its key to itself."""
+    from datetime import timedelta
+
+    from agentweb.invoke.models import IdempotencyRecord
+    from agentweb.wire.clock import now_datetime
+
+    IdempotencyRecord.objects.update(lease_until=now_datetime() - timedelta(seconds=1))
 
 
 def prepare(site: str) -> dict[str, str]:

@@ -39,6 +39,8 @@ page(
         _browser("look"),
         _browser("dawdle", "write", "board:write"),
         _browser("dawdle_and_look"),
+        _browser("hold", "write", "board:write"),
+        _browser("cut", "write", "board:write"),
         _browser("refuse", "write", "board:write"),
         _browser("fail", "write", "board:write"),
         _browser("absent"),
