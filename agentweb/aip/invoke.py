@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
-from django.db import DatabaseError, InterfaceError
 from django.http import HttpResponse
 from rest_framework.request import Request
 
@@ -40,7 +39,7 @@ from agentweb.wire import canonical
 from agentweb.wire.errors import AgentError, Code
 from agentweb.wire.json_writing import dumps
 from agentweb.wire.strict_json import Json, loads
-from agentweb.wire.visible import visible
+from agentweb.wire.visible import text_of
 
 logger = logging.getLogger("agentweb.aip")
 
@@ -106,9 +105,9 @@ class InvokeView(AgentView):
             return state_of(page, context, request_id=self.request_id, browser=browser)
         except AgentError:
             return None
-        except (DatabaseError, InterfaceError) as error:
-            why = visible(str(error))
-            logger.warning("%s: the state of %r is left out: %s", self.request_id, path, why)
+        except Exception as error:
+            why = text_of(error)
+            logger.warning("%s: the state of %r is left out: %s", self.request_id, path, why, exc_info=error)
             return None
 
     def _as_here(self, error: AgentError, projection: Projection) -> AgentError:

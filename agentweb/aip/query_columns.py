@@ -18,6 +18,7 @@ from django.core.exceptions import FieldError
 from django.db.models import Exists, Func, QuerySet, When
 from django.db.models.expressions import Col, ColPairs, RawSQL
 from django.db.models.fields.json import KeyTransform
+from django.db.models.lookups import Lookup
 from django.db.models.query import ModelIterable
 from django.db.models.sql import Query
 
@@ -89,10 +90,13 @@ def _own_columns(query: Query) -> Iterator[tuple[str, bool]]:
 
 
 def _holds_secret(expression: Any) -> bool:
-    """Whether the value is made from one. What is only compared with a secret (a condition) is true or false."""
+    """Whether the value is made from one. What is only compared with a secret is true or false.
+
+    What calls itself so (``output_field=BooleanField()``) may still be the secret: only lookups are believed.
+    """
     if isinstance(expression, Query):
         return any(is_secret for _name, is_secret in _columns(expression))
-    if isinstance(expression, Exists) or _is_condition(expression):
+    if isinstance(expression, (Exists, Lookup)):
         return False
     if isinstance(expression, Col):
         return is_secret_field(expression.target)
@@ -104,12 +108,6 @@ def _holds_secret(expression: Any) -> bool:
     if any(_names_secret(str(text)) for text in written):
         return True
     return any(_holds_secret(source) for source in expression.get_source_expressions() if source is not None)
-
-
-def _is_condition(expression: Any) -> bool:
-    with suppress(FieldError):
-        return bool(getattr(expression, "conditional", False))
-    return False
 
 
 def _sql_of(expression: Any) -> Iterator[str]:

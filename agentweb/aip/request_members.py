@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from heapq import nsmallest
 from typing import Any, Final, TypeVar
 
-from agentweb.wire.errors import InputError
+from agentweb.wire.errors import MAX_PROBLEMS, InputError
 from agentweb.wire.schema.problems import make_problem
 from agentweb.wire.strict_json import Json
 
@@ -27,9 +28,7 @@ class Members:
             raise InputError([_problem((), "type", f"The body is an object with {', '.join(names)}.")])
         self._sent = sent
         self._problems = [
-            _problem((name,), "unknown_field", no_such_member(name))
-            for name in sorted(sent)
-            if name not in names
+            _problem((name,), "unknown_field", no_such_member(name)) for name in unknown_names(sent, names)
         ]
 
     def read(self, name: str, reader: Callable[[Json, Note], _T], *, is_required: bool = False) -> _T | None:
@@ -48,6 +47,12 @@ class Members:
         """Raise ``invalid_input`` when there were any."""
         if self._problems:
             raise InputError(self._problems)
+
+
+def unknown_names(sent: dict[str, Json], names: Collection[str]) -> list[str]:
+    """The first of the members that may not be there, sorted: as many as are listed, and one to say that there are
+    more. A body may have a hundred thousand."""
+    return nsmallest(MAX_PROBLEMS + 1, (name for name in sent if name not in names))
 
 
 def no_such_member(name: str) -> str:

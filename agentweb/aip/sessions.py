@@ -21,7 +21,7 @@ from agentweb.access import callers, mandates, pairing, sessions, tokens
 from agentweb.access.issuing import check_mandate
 from agentweb.access.pairing import NO_SCOPE, Wanted
 from agentweb.aip.addresses import is_path, named_page
-from agentweb.aip.request_members import Members, Note, no_such_member
+from agentweb.aip.request_members import Members, Note, no_such_member, unknown_names
 from agentweb.catalog.page_paths import canonical
 from agentweb.catalog.scopes_in_use import scopes_in_use
 from agentweb.http import authentication, bodies
@@ -165,7 +165,7 @@ def _read_mandate(value: Json, note: Note) -> Mandate | None:
     if not isinstance(value, dict):
         note((), "type", 'mandate is {"currency": "USD", "per_tx": "20.00", "total": "50.00"}.')
         return None
-    for name in sorted(set(value) - {"currency", "per_tx", "total"}):
+    for name in unknown_names(value, {"currency", "per_tx", "total"}):
         note((name,), "unknown_field", no_such_member(name))
     currency = value.get("currency")
     if not isinstance(currency, str) or currency not in CURRENCIES:

@@ -35,7 +35,7 @@ from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError, Code, RequestError, ServerError
 from agentweb.wire.json_values import check_value
 from agentweb.wire.json_writing import dumps
-from agentweb.wire.visible import visible
+from agentweb.wire.visible import text_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.base_user import AbstractBaseUser
@@ -106,7 +106,7 @@ def state_of(
             "The state of %s, %s, cannot be sent: %s",
             label,
             page.where,
-            visible(str(error) or type(error).__name__),
+            text_of(error),
             exc_info=error,
         )
         raise ServerError(

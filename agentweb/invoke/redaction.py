@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from agentweb import conf
 from agentweb.invoke.password_hashes import without_password_hashes
-from agentweb.invoke.secret_names import SecretNames, Verdict, secret_names
+from agentweb.invoke.secret_names import SecretNames, Verdict, is_card, is_card_number, secret_names
 
 A_HASH: Final = "the hash of a password"
 """Stands among the names of what was removed, for a text that had one in it."""
@@ -34,7 +34,9 @@ def _names() -> SecretNames:
     return secret_names(tuple(conf.get("SENSITIVE_NAMES")))
 
 
-def _redact(value: Any, names: SecretNames, known: dict[str, Verdict], removed: list[str]) -> Any:
+def _redact(
+    value: Any, names: SecretNames, known: dict[str, Verdict], removed: list[str], *, of_card: bool = False
+) -> Any:
     # ``known`` is of this call: names repeat within a result, and one result must not push out another's.
     if isinstance(value, str):
         return _text(value, removed)
@@ -45,16 +47,25 @@ def _redact(value: Any, names: SecretNames, known: dict[str, Verdict], removed: 
             verdict = known.get(name)
             if verdict is None:
                 verdict = known[name] = names.verdict(name)
-            if verdict is Verdict.SECRET or (verdict is Verdict.COUNT and _has_texts(member)):
+            if (
+                verdict is Verdict.SECRET
+                or (verdict is Verdict.COUNT and _has_texts(member))
+                or (of_card and is_card_number(name, member))
+            ):
                 removed.append(name)
                 changed = True
                 continue
             shown = _text(name, removed)
-            kept[shown] = _redact(member, names, known, removed) if _may_hide(member) else member
+            kept[shown] = (
+                _redact(member, names, known, removed, of_card=is_card(name)) if _may_hide(member) else member
+            )
             changed = changed or kept[shown] is not member or shown is not name
         return kept if changed else value
     if isinstance(value, list):
-        items = [_redact(item, names, known, removed) if _may_hide(item) else item for item in value]
+        items = [
+            _redact(item, names, known, removed, of_card=of_card) if _may_hide(item) else item
+            for item in value
+        ]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     return value
 

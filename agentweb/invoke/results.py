@@ -21,7 +21,7 @@ from agentweb import conf
 from agentweb.invoke.redaction import redact
 from agentweb.wire import strict_json
 from agentweb.wire.schema import CompiledSchema
-from agentweb.wire.visible import visible
+from agentweb.wire.visible import text_of, visible
 
 logger = logging.getLogger("agentweb.invoke")
 
@@ -47,7 +47,7 @@ def encode(value: Any, call: str, output: CompiledSchema | None = None) -> bytes
         checked = published(value, call)
         body = strict_json.dumps(checked)
     except (ValueError, RecursionError) as error:
-        raise ResultError(f"The result of {call} is not plain JSON: {error}") from error
+        raise ResultError(f"The result of {call} is not plain JSON: {text_of(error)}") from error
     if output is not None:
         _check_output(checked, call, output)
     limit: int = conf.get("MAX_RESULT_BYTES")

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 PHRASES: Final = (
     "password", "passwd", "passphrase", "passcode", "passkey", "pwd", "pw",
@@ -51,6 +51,8 @@ LEAST_JOINED: Final = 6
 """Letters of a phrase that may be written in pieces: ``pass_word``, but not ``p_in``."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+")
+_NUMBERS: Final = frozenset({"number", "no", "num", "pan"})
+_CARD_NUMBER: Final = re.compile(r"[0-9](?:[ -]?[0-9]){11,18}")
 _NO_LETTER: Final = re.compile(r"[^a-z]+")
 
 
@@ -68,6 +70,20 @@ def words(name: str) -> tuple[str, ...]:
         name = unicodedata.normalize("NFKC", name)
     found = [word.lower().strip("0123456789") for word in _WORD.findall(name)]
     return tuple([word for word in found if word])
+
+
+def is_card(name: str) -> bool:
+    """Whether the members of this one are those of a card: ``card``, ``cards``, ``paymentCard``."""
+    return name[-5:].lower().endswith(("card", "cards"))
+
+
+def is_card_number(name: str, value: Any) -> bool:
+    """Whether a card's member is its number: 12 to 19 digits (ISO/IEC 7812-1), however they are grouped."""
+    return (
+        name.lower() in _NUMBERS
+        and isinstance(value, (str, int))
+        and bool(_CARD_NUMBER.fullmatch(str(value)))
+    )
 
 
 class SecretNames:

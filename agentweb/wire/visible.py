@@ -26,5 +26,13 @@ def visible(text: str, *, lines: bool = False) -> str:
     )
 
 
+def text_of(error: BaseException) -> str:
+    """What an exception of somebody else's code says; its type where it says nothing, or cannot."""
+    try:
+        return visible(str(error)) or type(error).__name__
+    except Exception:
+        return type(error).__name__
+
+
 def _code(char: str) -> str:
     return f"[U+{ord(char):04X}]"

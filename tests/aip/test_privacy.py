@@ -289,6 +289,24 @@ def test_what_cannot_be_sent_is_a_state_error_without_data(value: Any, caplog: A
     assert "page '/cart'" in told[0].getMessage()
 
 
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("and what it says cannot be said")
+
+
+@pytest.mark.parametrize("error", [Unspeakable(), Exception()], ids=["unspeakable", "silent"])
+def test_a_state_function_that_crashes_without_a_word_is_a_state_error_too(
+    error: Exception, caplog: Any
+) -> None:
+    def crashing(ctx: Any) -> Any:
+        raise error
+
+    page("/cart", title="Cart", state=crashing)
+    answer = TestAgent.with_session(scopes=["a"]).get("/cart.json")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "state_error")
+    assert f"cannot be sent: {type(error).__name__}" in caplog.text
+
+
 def test_a_state_function_that_crashes_tells_the_log_and_nobody_else(caplog: Any) -> None:
     def crashing(ctx: Any) -> Any:
         raise RuntimeError("postgres://user:hunter2@internal/db")

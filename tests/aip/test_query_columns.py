@@ -11,7 +11,20 @@ from uuid import UUID
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
-from django.db.models import Case, Count, Exists, F, Func, OuterRef, Q, Subquery, Value, When
+from django.db.models import (
+    BooleanField,
+    Case,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    Subquery,
+    Value,
+    When,
+)
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Coalesce, Concat, JSONObject, Length, Lower, Substr, Upper
 from hypothesis import HealthCheck, given
@@ -48,6 +61,8 @@ EXPRESSIONS: dict[str, Callable[[str], Any]] = {
     "length": Length,
     "func": lambda path: Func(F(path), function="TRIM", output_field=TEXT),
     "json": lambda path: JSONObject(kept=path),
+    "said to be true or false": lambda path: Upper(F(path), output_field=BooleanField()),
+    "wrapped as true or false": lambda path: ExpressionWrapper(Upper(F(path)), output_field=BooleanField()),
 }
 SHAPES: dict[str, Callable[[Any, Any], Any]] = {
     "values": lambda rows, made: rows.values("pk", h=made),

@@ -97,3 +97,23 @@ def test_a_name_of_the_site_in_another_script_hides_that_name_only(settings: Any
     assert is_sensitive("\u041f\u0430\u0440\u043e\u043b\u044c")
     assert not is_sensitive("name")
     assert is_sensitive("password")
+
+
+CARD_NUMBER = "4111 1111-1111 1111"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"card": {"number": CARD_NUMBER, "holder": "Ada"}}, {"card": {"holder": "Ada"}}),
+        ({"paymentCard": {"no": 4111111111111111}}, {"paymentCard": {}}),
+        ({"cards": [{"PAN": "4111111111111111", "last4": "1111"}]}, {"cards": [{"last4": "1111"}]}),
+        ({"card": {"number": 7}}, None),
+        ({"card": {"number": "**** 1111"}}, None),
+        ({"order": {"number": "4111111111111111"}}, None),
+        ({"number": "4111111111111111"}, None),
+        ({"card": {"data": {"number": "4111111111111111"}}}, None),
+    ],
+)
+def test_the_number_of_a_card_is_removed_and_other_numbers_stay(value: Any, shown: Any) -> None:
+    assert redact(value)[0] == (value if shown is None else shown)
