@@ -9,7 +9,7 @@ from typing import Any
 
 from agentweb.aim import events, inbox, log, splicing
 from agentweb.aim.accept import ItemResult, accept
-from agentweb.aim.models import Account, Agent, AgentKey
+from agentweb.aim.models import Account, Agent, AgentKey, Contact
 from agentweb.wire.aim import envelope
 from agentweb.wire.aim.keys import public_of
 from agentweb.wire.clock import now_datetime
@@ -65,6 +65,19 @@ def person(name: str, **fields: Any) -> Person:
     AgentKey.objects.create(agent=agent, public=public_of(signer), since=now_datetime())
     Account.objects.create(agent=agent)
     return Person(agent, signer)
+
+
+def befriend(one: Person, other: Person) -> None:
+    """Each has accepted the other."""
+    for owner, friend in ((one, other), (other, one)):
+        Contact.objects.create(
+            owner=owner.agent, other=friend.agent, state="accepted", changed_at=owner.agent.created_at
+        )
+
+
+def code(result: ItemResult) -> str | None:
+    """Why an envelope was refused; None when it was accepted."""
+    return None if result.error is None else str(result.error.code)
 
 
 def found(name: str) -> Person:

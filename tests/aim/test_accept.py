@@ -13,30 +13,9 @@ from agentweb.testing.clocks import clock
 from agentweb.wire.aim import envelope as envelopes
 from agentweb.wire.clock import now
 from agentweb.wire.errors import AgentError
-from tests.aim.agents import SITE, Person, found, person
+from tests.aim.agents import SITE, Person, befriend, code, found, person
 
 pytestmark = pytest.mark.django_db
-
-
-def code(result: Any) -> str | None:
-    return None if result.error is None else str(result.error.code)
-
-
-@pytest.fixture
-def alice() -> Person:
-    return person("alice")
-
-
-@pytest.fixture
-def bob() -> Person:
-    return person("bob")
-
-
-def befriend(one: Person, other: Person) -> None:
-    for owner, friend in ((one, other), (other, one)):
-        Contact.objects.create(
-            owner=owner.agent, other=friend.agent, state="accepted", changed_at=owner.agent.created_at
-        )
 
 
 def test_a_message_is_stored_as_it_was_signed_and_charged_once(alice: Person, bob: Person) -> None:

@@ -12,11 +12,6 @@ from tests.aim.agents import SITE, Person, person
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def alice() -> Person:
-    return person("alice")
-
-
 def status() -> str:
     return str(Agent.objects.get(name="alice").status)
 

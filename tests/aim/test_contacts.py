@@ -15,16 +15,6 @@ from tests.aim.agents import SITE, Person, person
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def alice() -> Person:
-    return person("alice")
-
-
-@pytest.fixture
-def bob() -> Person:
-    return person("bob")
-
-
 def put(owner: Person, name: str, state: str) -> dict[str, Any]:
     return contacts.set_state(owner.agent, name, state, SITE)
 

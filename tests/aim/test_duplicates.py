@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -12,23 +11,9 @@ from agentweb.aim.models import Account, AgentKey, Event, Message
 from agentweb.testing.clocks import clock
 from agentweb.wire.aim.keys import public_of
 from agentweb.wire.clock import now_datetime
-from tests.aim.agents import SITE, Person, person, signer_of
+from tests.aim.agents import SITE, Person, code, person, signer_of
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def alice() -> Person:
-    return person("alice")
-
-
-@pytest.fixture
-def bob() -> Person:
-    return person("bob")
-
-
-def code(result: Any) -> str | None:
-    return None if result.error is None else str(result.error.code)
 
 
 @pytest.mark.requirement("AIM-S17.3", "AIM-S17.4")

@@ -8,27 +8,18 @@ import pytest
 
 from agentweb.aim import agents, contacts, log, messages
 from agentweb.aim.cursors import event_cursor
-from agentweb.aim.models import Contact, Event, LogHead, Message
+from agentweb.aim.models import Event, LogHead, Message
 from agentweb.wire.aim import envelope as envelopes
 from agentweb.wire.errors import AgentError
-from tests.aim.agents import SITE, Person, person
+from tests.aim.agents import SITE, Person, befriend, person
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def alice() -> Person:
-    return person("alice")
-
-
-@pytest.fixture
-def bob(alice: Person) -> Person:
+def bob(alice: Person, bob: Person) -> Person:
     """A friend of alice, who may send many messages."""
-    bob = person("bob")
-    for owner, other in ((alice, bob), (bob, alice)):
-        Contact.objects.create(
-            owner=owner.agent, other=other.agent, state="accepted", changed_at=bob.agent.created_at
-        )
+    befriend(alice, bob)
     return bob
 
 

@@ -7,26 +7,18 @@ from typing import Any
 import pytest
 
 from agentweb.aim import agents, contacts, messages
-from agentweb.aim.models import Contact, Message
+from agentweb.aim.models import Message
 from agentweb.wire.aim import envelope as envelopes
 from agentweb.wire.errors import AgentError
-from tests.aim.agents import SITE, Person, person
+from tests.aim.agents import SITE, Person, befriend, person
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def alice() -> Person:
-    return person("alice")
-
-
-@pytest.fixture
-def bob(alice: Person) -> Person:
-    bob = person("bob")
-    for owner, other in ((alice, bob), (bob, alice)):
-        Contact.objects.create(
-            owner=owner.agent, other=other.agent, state="accepted", changed_at=bob.agent.created_at
-        )
+def bob(alice: Person, bob: Person) -> Person:
+    """A friend of alice, who may send many messages."""
+    befriend(alice, bob)
     return bob
 
 

@@ -15,16 +15,6 @@ from tests.aim.agents import SITE, Person, answer, person
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def alice() -> Person:
-    return person("alice")
-
-
-@pytest.fixture
-def bob() -> Person:
-    return person("bob")
-
-
 def find(viewer: Person, identifier: Any, place: str) -> dict[str, Any]:
     return answer(messages.find(viewer.agent, str(identifier), place, SITE))
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agentweb.aim import contacts, messages, quotas
-from agentweb.aim.models import Account, Contact, Event, Message
+from agentweb.aim.models import Account, Event, Message
 from agentweb.testing.clocks import clock
-from tests.aim.agents import SITE, Person, person
+from tests.aim.agents import SITE, Person, befriend, person
 
 pytestmark = pytest.mark.django_db
 
@@ -24,18 +24,9 @@ def code(result: Any) -> str | None:
 
 
 @pytest.fixture
-def alice() -> Person:
-    return person("alice")
-
-
-@pytest.fixture
-def bob(alice: Person) -> Person:
-    """A friend of alice."""
-    bob = person("bob")
-    for owner, other in ((alice, bob), (bob, alice)):
-        Contact.objects.create(
-            owner=owner.agent, other=other.agent, state="accepted", changed_at=bob.agent.created_at
-        )
+def bob(alice: Person, bob: Person) -> Person:
+    """A friend of alice, who may send many messages."""
+    befriend(alice, bob)
     return bob
 
 

@@ -9,19 +9,9 @@ import pytest
 from agentweb.aim.models import Message
 from agentweb.wire.aim import envelope as envelopes
 from agentweb.wire.encoding import b64url
-from tests.aim.agents import Person, person
+from tests.aim.agents import Person, code, person
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def alice() -> Person:
-    return person("alice")
-
-
-@pytest.fixture
-def bob() -> Person:
-    return person("bob")
 
 
 def sealed(author: Person, to: Person | str, key: str, ct: bytes = bytes(64)) -> dict[str, Any]:
@@ -29,10 +19,6 @@ def sealed(author: Person, to: Person | str, key: str, ct: bytes = bytes(64)) ->
     address = to.address if isinstance(to, Person) else to
     body = {"alg": "x25519-sealedbox-1", "to_key": key, "ct": b64url(ct)}
     return envelopes.compose(author.address, address, body, type="sealed")
-
-
-def code(result: Any) -> str | None:
-    return None if result.error is None else str(result.error.code)
 
 
 def test_a_sealed_message_needs_no_outer_signature(alice: Person, bob: Person) -> None:

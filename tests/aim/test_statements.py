@@ -10,8 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agentweb.aim import contacts, messages, threads
-from agentweb.aim.models import Contact
-from tests.aim.agents import SITE, Person, person
+from tests.aim.agents import SITE, Person, befriend, person
 
 pytestmark = pytest.mark.django_db
 
@@ -33,17 +32,9 @@ def expected(sqlite: int, postgres: int) -> int:
 
 
 @pytest.fixture
-def alice() -> Person:
-    return person("alice")
-
-
-@pytest.fixture
-def bob(alice: Person) -> Person:
-    bob = person("bob")
-    for owner, other in ((alice, bob), (bob, alice)):
-        Contact.objects.create(
-            owner=owner.agent, other=other.agent, state="accepted", changed_at=bob.agent.created_at
-        )
+def bob(alice: Person, bob: Person) -> Person:
+    """A friend of alice, who may send many messages."""
+    befriend(alice, bob)
     return bob
 
 

@@ -9,29 +9,17 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agentweb.aim import messages, threads
-from agentweb.aim.models import Contact, Message
+from agentweb.aim.models import Message
 from agentweb.wire.errors import AgentError
-from tests.aim.agents import SITE, Person, answer, person
+from tests.aim.agents import SITE, Person, answer, befriend, code, person
 
 pytestmark = pytest.mark.django_db
 
 
-def code(result: Any) -> str | None:
-    return None if result.error is None else str(result.error.code)
-
-
 @pytest.fixture
-def alice() -> Person:
-    return person("alice")
-
-
-@pytest.fixture
-def bob(alice: Person) -> Person:
-    bob = person("bob")
-    for owner, other in ((alice, bob), (bob, alice)):
-        Contact.objects.create(
-            owner=owner.agent, other=other.agent, state="accepted", changed_at=bob.agent.created_at
-        )
+def bob(alice: Person, bob: Person) -> Person:
+    """A friend of alice, who may send many messages."""
+    befriend(alice, bob)
     return bob
 
 
