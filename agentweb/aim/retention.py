@@ -139,8 +139,10 @@ def _unanswered() -> QuerySet[Message]:
 
 def _forget_emptied(at: datetime) -> int:
     """Delete what is left of messages once their ids cannot come again: the stubs by which a repeated envelope is known
-    and replies find their root. Not those of which a reader of the log has not heard yet."""
-    known = timedelta(days=max(conf.get("MESSAGES_DAYS"), _ENVELOPE_WINDOW_DAYS))
+    and replies find their root. Not those of which a reader of the log has not heard yet, nor those of which an event
+    tells."""
+    days = max(conf.get("MESSAGES_DAYS"), conf.get("EVENTS_DAYS"), _ENVELOPE_WINDOW_DAYS)
+    known = timedelta(days=days)
     seen = min(consumers.positions().values())
     rows = Message.objects.filter(ended_at__lt=at - known, seq__lte=seen).exclude(state=Message.State.LIVE)
     deleted = 0

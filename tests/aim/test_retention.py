@@ -191,12 +191,25 @@ def test_messages_lose_their_envelope_after_their_days_and_their_row_as_long_aft
     assert states() == []
 
 
-def test_an_id_is_known_for_eight_days_however_short_messages_are_kept(time: Clock, settings: Any) -> None:
-    settings.AGENTWEB = {**settings.AGENTWEB, "MESSAGES_DAYS": 1}
+def test_a_message_of_which_an_event_tells_is_known(time: Clock, settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "MESSAGES_DAYS": 1, "EVENTS_DAYS": 40}
     ann, bob = pair()
+    time.forward(39 * DAY)
     post(ann, bob)
     time.forward(DAY + 1)
     assert clear() == {"messages": 1}
+    time.forward(39 * DAY - 2)
+    assert clear() == {}
+    assert len(seqs()) >= 2
+    assert states() == [EXPIRED]
+
+
+def test_an_id_is_known_for_eight_days_however_short_messages_are_kept(time: Clock, settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "MESSAGES_DAYS": 1, "EVENTS_DAYS": 1}
+    ann, bob = pair()
+    post(ann, bob)
+    time.forward(DAY + 1)
+    assert clear() == {"events": 2, "messages": 1}
     time.forward(8 * DAY)
     assert clear() == {}
     time.forward(1)
