@@ -217,12 +217,13 @@ def test_logging_out_disconnects_every_tab_of_the_login(site: Site, ada: Browser
 def test_an_answer_that_the_site_cannot_take_fails_alone(site: Site, ada: BrowserContext) -> None:
     page = open_board(site, ada)
     answers: list[httpx.Response] = []
+    # As many at once as a process under WSGI waits for.
     agents = [
         threading.Thread(target=lambda name=name: answers.append(site.invoke(name)))  # type: ignore[misc]
-        for name in ("look", "cut", "look", "look")
+        for name in ("look", "cut")
     ]
     meanwhile(page, lambda: [[each.start() for each in agents], [each.join() for each in agents]])
-    assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 409]
+    assert sorted(answer.status_code for answer in answers) == [200, 409]
     [failed] = [answer.json()["error"] for answer in answers if answer.status_code == 409]
     assert failed["code"] == "browser_failed"
     assert "its answer cannot be sent" in failed["message"]
