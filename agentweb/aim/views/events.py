@@ -41,7 +41,7 @@ class EventsView(AimView):
         ends_at = time.monotonic() + query.get("wait", 0)
         mark = wakeups.mark()
         found = self.read(query.get("after"), query)
-        if found["events"] or time.monotonic() >= ends_at:
+        if _is_something(found) or time.monotonic() >= ends_at:
             return answer(found)
         try:
             place = threads.take_call(is_threaded=not hasattr(self.http_request, "scope"))
@@ -50,7 +50,7 @@ class EventsView(AimView):
             response["Retry-After"] = str(BUSY_SECONDS)
             return response
         with place:
-            while not found["events"] and (left := ends_at - time.monotonic()) > 0:
+            while not _is_something(found) and (left := ends_at - time.monotonic()) > 0:
                 _leave_database()
                 wakeups.wait(left, mark)
                 mark = wakeups.mark()
@@ -60,6 +60,11 @@ class EventsView(AimView):
     def read(self, after: str | None, query: dict[str, Any]) -> dict[str, Any]:
         limit = query.get("limit", PAGE_DEFAULT)
         return read_events(self.agent, after, limit, query.get("types"), self.site)
+
+
+def _is_something(found: dict[str, Any]) -> bool:
+    """Whether there is what to answer with: events, or that there is more to look at, for which nobody need wait."""
+    return bool(found["events"]) or bool(found["has_more"])
 
 
 def _leave_database() -> None:
