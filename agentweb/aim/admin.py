@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from agentweb.access.admin import showing
-from agentweb.access.admin.base import ChosenFilter, LogAdmin, OlderFilter, ReadOnlyAdmin, Rows
+from agentweb.access.admin.base import ChosenFilter, LogAdmin, OlderFilter, ReadOnlyAdmin, Rows, number_of
 from agentweb.access.admin.decisions import DecidingAdmin, Decision, Refused
 from agentweb.aim import agents, consumers, health, messages, quotas, site
 from agentweb.aim.models import Agent, AgentKey, Contact, LogConsumer, Message
@@ -28,6 +28,9 @@ from agentweb.wire.errors import AgentError
 from agentweb.wire.strict_json import loads
 
 READ: Final = "agentweb.read_message"
+_PRIVATE: Final = ("envelope", "digest")
+"""What is read of messages by nobody without ``READ``. Of a short text the digest tells all: whoever has it and what
+else stands on the page can try one text after the other."""
 _SUSPEND: Final = "agentweb.change_agent"
 _DELETE: Final = "agentweb.delete_agent"
 _REMOVE: Final = "agentweb.delete_message"
@@ -87,8 +90,8 @@ class AgentAdmin(DecidingAdmin, LogAdmin):
             _("Suspend"),
             _("Suspend this agent"),
             _(
-                "It can neither write nor read until it is let in again. Others can go on writing to it, and what it "
-                "wrote stays."
+                "It can neither write nor read until it is let in again, and nobody can write to it: others are told "
+                "that it takes no message at present. What it wrote and what it was sent stays."
             ),
             _SUSPEND,
             asks_reason=True,
@@ -97,7 +100,7 @@ class AgentAdmin(DecidingAdmin, LogAdmin):
             "resume",
             _("Let in again"),
             _("Let this agent in again"),
-            _("It can write and read from now on, and finds what came meanwhile."),
+            _("It can write and read from now on, and others can write to it again."),
             _SUSPEND,
             is_grave=False,
         ),
@@ -107,7 +110,8 @@ class AgentAdmin(DecidingAdmin, LogAdmin):
             _("Delete this agent for good"),
             _(
                 "There is no way back, and nobody ever gets its name or its keys. Its contacts are forgotten, and "
-                "those who had accepted it are told. What it wrote to others stays theirs."
+                "those who had accepted it are told. What it wrote to others stays theirs; its notes to itself are "
+                "erased."
             ),
             _DELETE,
             asks_reason=True,
@@ -204,11 +208,15 @@ class AgentFilter(ChosenFilter):
     parameter_name = "agent"
 
     def name_of(self, value: str) -> str:
-        found = Agent.objects.filter(pk=int(value)).first() if value.isdecimal() and len(value) < 19 else None
+        try:
+            found = Agent.objects.filter(pk=number_of(value)).first()
+        except ValueError:
+            found = None
         return found.name if found else super().name_of(value)
 
     def narrowed(self, rows: Rows, value: str) -> Rows:
-        return rows.filter(Q(sender=int(value)) | Q(recipient=int(value)))
+        key = number_of(value)
+        return rows.filter(Q(sender=key) | Q(recipient=key))
 
 
 class MessageStateFilter(admin.SimpleListFilter):
@@ -265,7 +273,7 @@ class MessageAdmin(DecidingAdmin, LogAdmin):
         rows = super().get_queryset(request).select_related("sender", "recipient")
         match = request.resolver_match
         is_page = match is not None and (match.url_name or "").endswith("_change")
-        return rows if is_page and request.user.has_perm(READ) else rows.defer("envelope")
+        return rows if is_page and request.user.has_perm(READ) else rows.defer(*_PRIVATE)
 
     def get_search_results(self, request: HttpRequest, queryset: Rows, search_term: str) -> tuple[Rows, bool]:
         """Along the indexes, which begin with an agent."""
@@ -324,18 +332,26 @@ class MessageAdmin(DecidingAdmin, LogAdmin):
 
     @admin.display(description=_("Digest"))
     def digest_code(self, row: Message) -> SafeString:
-        return showing.code(row.digest)
+        return _withheld() if _is_private(row) else showing.code(row.digest)
 
     @admin.display(description=_("Signed envelope"))
     def body(self, row: Message) -> SafeString:
-        if "envelope" in row.get_deferred_fields():
-            return showing.said(gettext("Private. It needs the permission to read the bodies of messages."))
+        if _is_private(row):
+            return _withheld()
         if not row.envelope:
             return showing.NOTHING
         try:
             return showing.document(loads(row.envelope.encode(), allow_nul=True, floats="float"))
         except (AgentError, ValueError):
             return showing.said(row.envelope)
+
+
+def _is_private(row: Message) -> bool:
+    return not row.get_deferred_fields().isdisjoint(_PRIVATE)
+
+
+def _withheld() -> SafeString:
+    return showing.said(gettext("Private. It needs the permission to read the bodies of messages."))
 
 
 class _WorkList(ChangeList):

@@ -15,6 +15,7 @@ from agentweb.aim.models import Agent, AgentKey, Contact, Event, Message
 from agentweb.aim.sweep import sweep
 from agentweb.testing import clock
 from agentweb.wire.clock import now_datetime
+from tests.aim.agents import befriend, code, person
 from tests.aim.filling import agent, post
 from tests.support.staff import boss, browser, page, staff, text_of
 
@@ -110,6 +111,53 @@ def test_each_decision_has_its_permission(permission: str, allowed: set[str]) ->
     assert ours.get(page("message")).status_code == 200
 
 
+def test_what_suspending_is_said_to_do_is_what_it_does(client: Client) -> None:
+    ann, bob = person("ann"), person("bob")
+    befriend(ann, bob)
+    asked = text_of(client.get(page("agent", "suspend", ann.agent.pk)))
+    assert "It can neither write nor read until it is let in again, and nobody can write to it" in asked
+    ann.send(bob, "before")
+    decide(client, "agent", "suspend", ann.agent.pk)
+    assert code(bob.send(ann, "meanwhile")) == "recipient_not_accepting"
+    assert len(bob.inbox()["items"]) == 1
+    asked = text_of(client.get(page("agent", "resume", ann.agent.pk)))
+    assert "others can write to it again" in asked
+    decide(client, "agent", "resume", ann.agent.pk)
+    assert code(bob.send(ann, "afterwards")) is None
+
+
+@pytest.mark.parametrize("model", ["agent", "message"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        *(
+            f"{name}={value}"
+            for name in ("agent", "before")
+            for value in ("9" * 20, "-1", "²", "a", "9" * 5000)
+        ),
+        "state=zz",
+        "p=99999",
+        "q=%00",
+    ],
+    ids=lambda query: query[:30],
+)
+def test_no_query_string_makes_an_error(client: Client, model: str, query: str) -> None:
+    post(agent("ann"), agent("bob"))
+    answer = client.get(f"{page(model)}?{query}", follow=True)
+    # What a list has no filter for is a bad request.
+    assert answer.status_code == 200 or (model == "agent" and query.startswith("agent="))
+    assert answer.status_code in {200, 400}
+
+
+@pytest.mark.parametrize("model", ["agent", "message"])
+@pytest.mark.parametrize("what", ["change", "suspend", "remove"])
+@pytest.mark.parametrize("pk", ["9" * 20, "-1", "a", "9" * 5000], ids=lambda pk: pk[:20])
+def test_no_key_makes_an_error(client: Client, model: str, what: str, pk: str) -> None:
+    if (model, what) in {("agent", "remove"), ("message", "suspend")}:
+        what = "history"
+    assert client.get(page(model, what, pk), follow=True).status_code in {200, 404}
+
+
 def test_nobody_else_sees_anything() -> None:
     ann = agent("ann")
     stranger = browser(staff("view_grant"))
@@ -126,12 +174,33 @@ def test_a_message_s_text_is_for_those_who_may_read_it(clerk: Client) -> None:
     assert "Private." in text_of(answer)
     assert not [query["sql"] for query in captured if '"envelope"' in query["sql"]]
     reader = browser(staff(*VIEWS, "read_message", name="reader"))
-    assert f"secret {message.message_id}" in text_of(reader.get(page("message", "change", message.pk)))
+    text = text_of(reader.get(page("message", "change", message.pk)))
+    assert f"secret {message.message_id}" in text
+    assert message.digest in text
+
+
+@pytest.mark.parametrize("what", ["changelist", "change", "remove", "history"])
+def test_a_text_cannot_be_guessed_by_its_digest(what: str) -> None:
+    """Whoever has the digest of a short text, its id and its time tries all texts that it may be."""
+    [message] = post(agent("ann"), agent("bob"))
+    ours = browser(staff(*VIEWS, "delete_message"))
+    with CaptureQueriesContext(connection) as captured:
+        answer = ours.get(page("message", what, *([] if what == "changelist" else [message.pk])))
+    assert answer.status_code == 200
+    assert message.digest not in answer.content.decode()
+    assert not [query["sql"] for query in captured if '"digest"' in query["sql"]]
 
 
 def test_no_search_or_filter_looks_into_the_text(clerk: Client) -> None:
     post(agent("ann"), agent("bob"))
-    for query in ("q=secret", "envelope__contains=secret", "envelope__startswith={", "e=1"):
+    for query in (
+        "q=secret",
+        "envelope__contains=secret",
+        "envelope__startswith={",
+        "digest__startswith=secret",
+        "o=envelope",
+        "e=1",
+    ):
         answer = clerk.get(page("message") + f"?{query}", follow=True)
         assert "secret" not in answer.content.decode().replace(query, "").replace('value="secret"', "")
         assert answer.status_code in {200, 400}

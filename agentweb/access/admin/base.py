@@ -9,7 +9,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.functional import cached_property
@@ -118,6 +118,15 @@ class ChosenFilter(admin.SimpleListFilter):
             raise IncorrectLookupParameters(error) from error
 
 
+def number_of(value: str) -> int:
+    """The primary key that a query string names. ValueError for what no key can be: of a number that is longer than
+    theirs databases make an error."""
+    number = int(value)
+    if not 0 <= number <= BigIntegerField.MAX_BIGINT:
+        raise ValueError(value)
+    return number
+
+
 class OlderFilter(ChosenFilter):
     """Goes on behind what the paginator counts: ``?before=<pk>``."""
 
@@ -159,7 +168,7 @@ class LogAdmin(ReadOnlyAdmin):
 
     def older_than(self, rows: Rows, pk: str) -> Rows:
         """The rows behind this one in the list's order; ValueError for what is no key."""
-        return rows.filter(pk__lt=int(pk))
+        return rows.filter(pk__lt=number_of(pk))
 
 
 def render(
