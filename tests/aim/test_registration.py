@@ -15,10 +15,11 @@ from django.utils.crypto import salted_hmac
 from agentweb.access.models import Nonce
 from agentweb.aim import challenges
 from agentweb.aim.models import Account, Agent, AgentKey, UsedChallenge
+from agentweb.aim.routes import ROUTES
 from agentweb.aim.views.identities import RegisterView
 from agentweb.testing.clocks import clock
 from agentweb.wire.aim import proof_of_work
-from agentweb.wire.aim.names import RESERVED, key_name
+from agentweb.wire.aim.names import RESERVED, NameRefusedError, check_name, key_name
 from agentweb.wire.encoding import b64url
 from tests.aim.wire import Speaker, code, encoded, error, registered, send
 from tests.support.races import Database, race, run
@@ -227,6 +228,7 @@ def test_names_that_look_alike_are_refused_where_the_site_wants_it(client: Clien
         ("bob\0", "format"),
         ("admin", "reserved"),
         ("self", "reserved"),
+        ("register", "reserved"),
         ("shopkeeper", "reserved"),
         ("k-" + "a" * 26, "key_name"),
     ],
@@ -253,6 +255,22 @@ def test_the_names_of_the_service_are_reserved() -> None:
         "all",
         "null",
     } <= RESERVED
+
+
+def test_no_agent_is_called_like_an_address_beside_those_of_agents() -> None:
+    """Nobody could look it up: the address that has its name answers for something else."""
+    paths = [route.path.split("/") for route in ROUTES]
+    beside = {
+        words[len(other) - 1]
+        for other in paths
+        if other[-1] == "{name}"
+        for words in paths
+        if len(words) >= len(other) and words[: len(other) - 1] == other[:-1]
+    } - {"{name}"}
+    assert beside == {"me", "register"}
+    for word in beside:
+        with pytest.raises(NameRefusedError):
+            check_name(word)
 
 
 def test_every_problem_of_the_body_is_listed(client: Client) -> None:

@@ -46,7 +46,18 @@ RESERVED: Final = frozenset(
             "noreply",
             "null",
         ),
-        *("official", "operator", "postmaster", "root", "security", "self", "service", "staff", "support"),
+        *(
+            "official",
+            "operator",
+            "postmaster",
+            "register",
+            "root",
+            "security",
+            "self",
+            "service",
+            "staff",
+            "support",
+        ),
         *("sysadmin", "system", "undefined", "webmaster"),
     }
 )
