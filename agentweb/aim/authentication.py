@@ -30,7 +30,7 @@ from agentweb.aim.statements import Statement
 from agentweb.wire.aim import authorization
 from agentweb.wire.aim.authorization import MAX_SKEW_SECONDS, NONCE_SECONDS
 from agentweb.wire.clock import now
-from agentweb.wire.errors import AgentError, AuthenticationError, AuthorizationError, Code
+from agentweb.wire.errors import AgentError, AuthenticationError, AuthorizationError, Code, ServerError
 
 NEWCOMERS: Final = "address"
 """Policy of the limit that bounds what keys without an agent write: that of their address."""
@@ -135,8 +135,8 @@ def _instant(value: Any) -> datetime | None:
 def admit(verified: Verified) -> Admitted:
     """The agent whose request this is, once.
 
-    Raises unknown_key, key_rotated, agent_suspended, agent_deleted, clock_skew, rate_limited, nonce_reused; or
-    unavailable when the database fails.
+    Raises unknown_key, key_rotated, agent_suspended, agent_deleted, clock_skew, overloaded (``check_epoch``),
+    rate_limited, nonce_reused; or unavailable when the database fails.
     """
     with refusing_when_the_store_fails():
         key = find_key(verified.key)
@@ -159,10 +159,7 @@ def admit_key(verified: Verified, key: Holder) -> Admitted:
         raise AuthenticationError(
             Code.KEY_ROTATED, "The agent has another key by now; sign with that, not with this one."
         )
-    since = key.epoch_since
-    if since is not None and key.since < since and verified.ts < int(since.timestamp()):
-        # The database was restored: what this key signed before that may have been here, and be forgotten.
-        raise _skewed("The request was signed before the site's database was restored; sign it again.")
+    check_epoch(verified, key.epoch_since)
     allowance = _burn(verified, f"aim:{verified.key}", conf.get("CALLER_RATE"), limits.CALLER)
     return Admitted(agent, verified.key, allowance)
 
@@ -170,9 +167,37 @@ def admit_key(verified: Verified, key: Holder) -> Admitted:
 def admit_newcomer(verified: Verified, address: str) -> Allowance:
     """Use up the nonce of a key that is nobody's yet; its address bounds how many.
 
-    Only after the newcomer has shown its work. Raises rate_limited, nonce_reused or unavailable.
+    Only after the newcomer has shown its work. Raises clock_skew, overloaded, rate_limited, nonce_reused or
+    unavailable.
     """
+    with refusing_when_the_store_fails():
+        since = log.ends().since
+    check_epoch(verified, since)
     return _burn(verified, limits.address_key(address), conf.get("ANONYMOUS_RATE"), NEWCOMERS)
+
+
+def check_epoch(verified: Verified, since: datetime | None) -> None:
+    """Refuse what may have been signed before the database was restored at ``since``: it may have been here, and the
+    nonce that says so be forgotten. That holds for a key that is not known as well, whose agent may be forgotten.
+
+    Who signed before may have named a time up to MAX_SKEW_SECONDS later. Raises overloaded (with ``retry_after``) until
+    that is over, for what is signed until then is not told apart from it; afterwards clock_skew. The first epoch of a
+    site (``log.begin``) is since 1970 and refuses nobody.
+    """
+    if since is None:
+        return
+    trusted = int(since.timestamp()) + MAX_SKEW_SECONDS + 1
+    if verified.ts >= trusted:
+        return
+    wait = trusted - now()
+    if wait > 0:
+        raise ServerError(
+            Code.OVERLOADED,
+            "The site's database has just been restored from a backup, and requests that were signed before could be "
+            "played again. Sign this one again after retry_after seconds.",
+            retry_after=wait,
+        )
+    raise _skewed("The request was signed before the site's database was restored; sign it again.")
 
 
 def _burn(verified: Verified, bucket: str, rate: tuple[float, int], policy: str) -> Allowance:

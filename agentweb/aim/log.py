@@ -18,7 +18,7 @@ from agentweb.aim import statements
 from agentweb.aim.cursors import EPOCH_BYTES
 from agentweb.aim.models import LogHead
 from agentweb.aim.statements import Call, Statement
-from agentweb.wire.clock import now_datetime
+from agentweb.wire.clock import from_unix
 
 NAME: Final = "log"
 
@@ -57,7 +57,8 @@ class HeadMissing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """``last``: the position given last. ``floor``: the highest that is deleted. ``epoch``: see ``LogHead``."""
+    """``last``: the position given last. ``floor``: the highest that is deleted. ``epoch``: see ``LogHead``, and
+    ``since`` is its ``epoch_since``."""
 
     last: int
     floor: int
@@ -86,8 +87,11 @@ POSITION: Final = f"({_LAST} - %s)"
 
 
 def begin() -> None:
-    """Make the head where there is none yet: outside any transaction that needs it."""
-    insert_if_absent([LogHead(name=NAME, epoch=secrets.token_hex(EPOCH_BYTES), epoch_since=now_datetime())])
+    """Make the head where there is none yet: outside any transaction that needs it.
+
+    The first epoch was always: before it nothing was there that could be forgotten, so no signature is too old for it.
+    """
+    insert_if_absent([LogHead(name=NAME, epoch=secrets.token_hex(EPOCH_BYTES), epoch_since=from_unix(0))])
 
 
 def ends() -> Ends:

@@ -196,8 +196,8 @@ class Event(models.Model):
 class LogHead(models.Model):
     """The log's two ends. ``last`` is the position given last, ``floor`` the highest that is deleted.
 
-    ``epoch`` is in every cursor; a restored database draws another one, and no signature made before ``epoch_since``
-    is accepted any more, for its nonce may be forgotten.
+    ``epoch`` is in every cursor; a restored database draws another one at ``epoch_since``, and no signature that may
+    have been made before is accepted any more, for its nonce may be forgotten. Of the first epoch it is 1970.
     """
 
     name = models.CharField(max_length=16, primary_key=True)

@@ -13,11 +13,12 @@ from django.utils.http import parse_http_date
 from agentweb.access.models import Bucket, Nonce
 from agentweb.aim import accept, agents, log, transactions
 from agentweb.aim.models import Agent, AgentKey, LogHead, Message
+from agentweb.aim.restoring import begin_epoch
 from agentweb.aim.views.messages import MessagesView
 from agentweb.testing.clocks import clock
 from agentweb.wire.aim.authorization import MAX_SKEW_SECONDS, NONCE_SECONDS
 from agentweb.wire.aim.keys import public_of
-from agentweb.wire.clock import from_unix, now_datetime
+from agentweb.wire.clock import from_unix, now, now_datetime
 from agentweb.wire.encoding import b64url
 from agentweb.wire.errors import Code, ServerError
 from agentweb.wire.signing import SigningKey
@@ -318,13 +319,42 @@ def test_a_former_key_is_told_that_there_is_another(alice: Speaker) -> None:
     assert code(alice.get("/v2/inbox")) == (401, "key_rotated")
 
 
-def test_after_a_restore_what_was_signed_before_it_is_refused(alice: Speaker) -> None:
+def test_after_a_restore_nothing_that_was_signed_before_counts(alice: Speaker) -> None:
+    """A signature names a time up to the skew ahead, so for that long nobody sees which ones are from before."""
     with clock(1_800_000_000) as moving:
-        AgentKey.objects.update(since=from_unix(1_700_000_000))
-        LogHead.objects.update(epoch_since=from_unix(1_800_000_100))
-        moving.forward(100)
-        assert code(alice.get("/v2/inbox", ts=1_800_000_099)) == (401, "clock_skew")
+        latest = alice.header("GET", "/v2/inbox", ts=1_800_000_300)
+        begin_epoch()
+        for passed in (0, 100, 300):
+            moving.forward(1_800_000_000 + passed - now())
+            put_off = send(alice.client, "GET", "/v2/inbox", authorization=latest)
+            assert code(put_off) == (503, "overloaded")
+            assert code(alice.get("/v2/inbox")) == (503, "overloaded")
+            assert put_off["Retry-After"] == str(301 - passed)
+        moving.forward(1_800_000_301 - now())
+        assert code(send(alice.client, "GET", "/v2/inbox", authorization=latest)) == (401, "clock_skew")
         assert alice.get("/v2/inbox").status_code == 200
+
+
+def test_after_a_restore_no_captured_registration_brings_back_who_is_forgotten(alice: Speaker) -> None:
+    with clock(1_800_000_000) as moving:
+        bob = Speaker("bob")
+        body = encoded(bob.registration())
+        captured = bob.header("POST", "/v2/agents/register", body, ts=1_800_000_300)
+        begin_epoch()
+        for passed, expected in ((0, (503, "overloaded")), (301, (401, "clock_skew"))):
+            moving.forward(1_800_000_000 + passed - now())
+            answer = send(bob.client, "POST", "/v2/agents/register", body, captured)
+            assert code(answer) == expected
+        assert not Agent.objects.filter(name="bob").exists()
+        assert bob.post("/v2/agents/register", bob.registration()).status_code == 201
+
+
+def test_a_fresh_site_puts_off_nobody(client: Client) -> None:
+    assert not LogHead.objects.exists()
+    with clock(1_800_000_000):
+        for speaker in (Speaker("late", shift=-300), Speaker("early", shift=300)):
+            speaker.register()
+            assert speaker.get("/v2/inbox").status_code == 200
 
 
 def test_the_limit_of_a_key_says_truly_when_to_come_again(alice: Speaker, settings: Any) -> None:

@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 from agentweb.aim import log
 from agentweb.aim.restoring import begin_epoch
 from agentweb.management.commands._migrated import MigratedCommand
+from agentweb.wire.aim.authorization import MAX_SKEW_SECONDS
 
 
 class Command(MigratedCommand):
@@ -32,4 +33,8 @@ class Command(MigratedCommand):
         self.stdout.write(f"The log goes on after position {ends.last} in a new epoch, {ends.epoch}.")
         self.stdout.write(
             "Agents are told that their cursors are not of this log, and read on from its beginning."
+        )
+        self.stdout.write(
+            f"Signed requests are answered with 503 and Retry-After for {MAX_SKEW_SECONDS} seconds, so that none from "
+            "before is played again."
         )
