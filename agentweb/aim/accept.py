@@ -5,9 +5,9 @@ time: ``ts``, recipient, permission, thread, quota. So a message that was accept
 whatever has become of its sender, its recipient and their quotas.
 
 Statements: agents with contacts and known messages; insert, account; head, stamps, events: as many for 20 as for one.
-Where the recipient has not accepted the sender, the account is locked and what was sent before is counted; a first
-message adds the new contact. Who loses a race for an id starts anew and finds the winner (``MetAnother``). After the
-commit nothing is left to do.
+Where the recipient has not accepted the sender, what was sent before is counted, and again once the account is
+locked; a first message adds the new contact. Who loses a race for an id starts anew and finds the winner
+(``MetAnother``). After the commit nothing is left to do.
 """
 
 from __future__ import annotations
@@ -97,11 +97,14 @@ class _Acceptance:
         self.seen: dict[str, Item] = {}
         self.own: dict[str, Known] = {}
         self.there: dict[tuple[str, str], Known] = {}
+        # Primary keys of those whose requests lane has no place left for the sender
+        self.full: set[int] = set()
         # (root, state) of what a message may refer to, earlier ones of this request too, by conversation and id
         self.roots: dict[str, dict[str, tuple[str, str]]] = {}
 
     def results(self) -> list[ItemResult]:
         parties = self.look_up()
+        self.full = self.full_lanes(parties)
         for item in self.items:
             if item.error is None:
                 try:
@@ -146,6 +149,20 @@ class _Acceptance:
             self.there[message.conversation, message.id] = message
             self.roots.setdefault(message.conversation, {})[message.id] = (message.root, message.state)
         return parties
+
+    def full_lanes(self, parties: dict[str, Party]) -> set[int]:
+        """Who takes no more of the sender until it accepts it. Asked before anything is judged, for a full lane must be
+        refused where a block is; whoever has blocked the sender is asked about too, so that it takes as long. What
+        others send meanwhile is counted anew under the lock (``take``)."""
+        conversations = {
+            recipients.conversation_of(self.sender, party.id)
+            for party in parties.values()
+            if party.id != self.sender and not party.has_accepted
+        }
+        if not conversations:
+            return set()
+        [sent] = statements.together(messages.counting_sent(self.sender, conversations))
+        return {recipient for recipient, count in sent.rows if count >= conf.get("UNACCEPTED_PER_PAIR")}
 
     # ── verdicts ───────────────────────────────────────────────────────────────────────────────────
 
@@ -211,7 +228,7 @@ class _Acceptance:
         """Raise unless the recipient takes messages of the sender, and can open a sealed one."""
         if recipients.is_gone(recipient):
             raise AgentError(Code.AGENT_DELETED, "This agent has been deleted.", field="to")
-        if recipient.id != self.sender and not _takes_messages(recipient):
+        if recipient.id != self.sender and (recipient.id in self.full or not _takes_messages(recipient)):
             raise not_accepting()
         sealed_for = envelope.body.get("to_key") if isinstance(envelope.body, dict) else None
         if envelope.type == SEALED and sealed_for != recipient.key:
@@ -339,7 +356,8 @@ class _Acceptance:
 
 
 def not_accepting() -> AuthorizationError:
-    """The same for a block, a policy and a full requests lane, so that it tells nothing of them."""
+    """The same for a block, a policy and a full requests lane, and said before anything else that depends on the
+    recipient: so nobody learns which of them it is."""
     return AuthorizationError(
         Code.RECIPIENT_NOT_ACCEPTING, "The recipient takes no message of yours at present.", field="to"
     )

@@ -236,6 +236,61 @@ def test_a_policy_keeps_strangers_out_without_saying_which(alice: Person, policy
     assert alice.send(blocked).error.as_dict() == result.error.as_dict()  # type: ignore[union-attr]
 
 
+def block(owner: Person, other: Person) -> None:
+    Contact.objects.filter(owner=owner.agent, other=other.agent).delete()
+    Contact.objects.create(
+        owner=owner.agent, other=other.agent, state="blocked", changed_at=owner.agent.created_at
+    )
+
+
+@pytest.mark.parametrize("has_quota", [True, False], ids=["quota", "no quota"])
+def test_a_block_is_not_told_from_a_full_lane_whatever_is_sent(
+    alice: Person, settings: Any, has_quota: bool
+) -> None:
+    """Nor from a policy, nor from a suspension: every request is answered in the same words."""
+    ways = ("full", "full-blocked", "blocked", "closed", "contacts", "suspended")
+    others = {way: person(f"the-{way}") for way in ways}
+    for way, other in others.items():
+        settings.AGENTWEB = {**settings.AGENTWEB, "NEW_CONTACTS_PER_DAY": 100, "UNACCEPTED_PER_PAIR": 1}
+        Account.objects.update(contact_tat=0)
+        assert code(alice.send(other, "first")) is None
+        if "full" not in way:
+            Message.objects.filter(recipient=other.agent).update(state="expired", envelope="")
+        if "blocked" in way:
+            block(other, alice)
+        if way in {"closed", "contacts"}:
+            agents.set_dm_policy(other.agent, way)
+        if way == "suspended":
+            agents.suspend(other.agent)
+    if not has_quota:
+        Account.objects.update(rate_tat=int((now() + 9_000) * 1e6), contact_tat=int((now() + 9e6) * 1e6))
+    own = Message.objects.filter(sender=alice.agent).values_list("message_id", flat=True)
+    for number, members in enumerate(
+        [
+            {},
+            {"reply_to": "x" * 16},
+            {"thread_id": "x" * 16},
+            {"reply_to": own[0], "thread_id": "y" * 16},
+            {"type": "sealed", "body": {"alg": "x25519-sealedbox-1", "to_key": alice.key, "ct": "A" * 64}},
+        ]
+    ):
+        said = {}
+        for way, other in others.items():
+            first = {"body": "hello", **members, "id": f"{number}-{way}-first".ljust(16, "-")}
+            batch = [
+                alice.write(other, **first),
+                alice.write(other, **{**first, "ts": envelopes.write_ts(now() - 1)}),
+                alice.write(other, "answer", reply_to=first["id"]),
+            ]
+            said[way] = [
+                [None if result.error is None else result.error.as_dict() for result in alice.post(*part)]
+                for part in (batch[:1], batch)
+            ]
+        for way in ways:
+            assert said[way] == said["blocked"], (way, members)
+        assert said["blocked"][0][0]["code"] == "recipient_not_accepting"
+
+
 def test_contacts_reach_who_takes_contacts_only_and_nobody_reaches_the_closed(alice: Person) -> None:
     chooser, closed = (
         person("contacts-only", dm_policy="contacts"),
