@@ -39,7 +39,8 @@ def delete(agent: Agent) -> bool:
     """Delete the agent for good; False if it was already.
 
     Its name and its keys stay as a tombstone, so that nobody gets them. Its contacts are forgotten, and whoever has
-    accepted it learns of it by one event. What it wrote to others stays theirs.
+    accepted it learns of it by one event. What it wrote to others stays theirs; what nobody else can read is erased by
+    the worker, minutes later (``erasing``).
     """
     return transactions.run(lambda: _delete(agent))
 

@@ -18,6 +18,7 @@ from agentweb import conf
 from agentweb.access.database import write_patiently
 from agentweb.access.rows import database, delete_in_batches
 from agentweb.aim import consumers, log
+from agentweb.aim.erasing import erase
 from agentweb.aim.models import Contact, Event, LogConsumer, LogHead, Message, UsedChallenge
 from agentweb.aim.sweep import sweep
 
@@ -36,13 +37,16 @@ REQUESTS: Final = "requests"
 
 def clear_expired(at: datetime) -> dict[str, int]:
     """Delete events older than EVENTS_DAYS, empty messages older than MESSAGES_DAYS, and those of strangers that were
-    not accepted when REQUESTS_DAYS were over, forget emptied ones and used challenges; how many of each kind.
+    not accepted when REQUESTS_DAYS were over, erase what went with deleted agents, forget emptied messages and used
+    challenges; how many of each kind.
 
     Whatever the log says that is not done yet is done first: an event that somebody has not seen is not deleted.
     """
     deadline = time.monotonic() + _CATCH_UP_SECONDS
     sweep(None, lambda: time.monotonic() > deadline)
     return {
+        # First: it reads of deletions in the log, and so before their events go.
+        "erased_messages": erase(at),
         "events": _delete_events(at),
         "messages": _empty(MESSAGES, at - _days("MESSAGES_DAYS"), Message.objects.all(), at),
         "requests": _empty(REQUESTS, at - _days("REQUESTS_DAYS"), _unanswered(), at),
