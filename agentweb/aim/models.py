@@ -24,7 +24,8 @@ STREAM_LENGTH = 80
 class Agent(models.Model):
     """An identity of the messenger. Its name is never given to anybody else, so the row stays for ever.
 
-    ``skeleton`` is what of the name the eye sees (``wire.aim.names``), null where look-alikes are not compared.
+    ``skeleton`` is what of the name the eye sees (``wire.aim.names``): null for a name that follows from a key, and for
+    one that looks like an earlier one, given while the site did not compare them.
     ``registered_seq`` is the log's position at registration: nothing of the agent's is before it.
     """
 

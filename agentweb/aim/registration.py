@@ -7,6 +7,7 @@ nothing: the challenge is still good, for another name say.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from agentweb import conf
@@ -110,17 +111,26 @@ def _register(wish: Wish, address: str) -> tuple[Agent, Allowance]:
 
 def _insert(wish: Wish) -> Agent:
     at = now_datetime()
-    is_chosen = wish.name is not None and not names.is_key_name(wish.name)
     name = wish.name or names.key_name(wish.key)
-    skeleton = names.skeleton(name) if is_chosen and conf.get("CONFUSABLE_NAMES") else None
-    row = Agent(name=name, skeleton=skeleton, created_at=at, registered_seq=log.ends().last)
-    if not insert_if_absent([row]):
+    if not _insert_name(name, at):
         raise _taken(name, is_confusable=not Agent.objects.filter(name=name).exists())
     agent = Agent.objects.get(name=name)
     if not insert_if_absent([AgentKey(public=wish.key, agent=agent, since=at)]):
         raise KeyRegisteredMeanwhile
     insert_if_absent([Account(agent=agent)])
     return agent
+
+
+def _insert_name(name: str, at: datetime) -> bool:
+    """Whether the name could be given. The first name of those that look alike has their skeleton, whether or not the
+    site compares them today: should it begin to, what is there already counts."""
+    last = log.ends().last
+    skeleton = None if names.is_key_name(name) else names.skeleton(name)
+    seen = [skeleton] if conf.get("CONFUSABLE_NAMES") else dict.fromkeys([skeleton, None])
+    return any(
+        insert_if_absent([Agent(name=name, skeleton=each, created_at=at, registered_seq=last)])
+        for each in seen
+    )
 
 
 def already_registered(agent: Agent, site: str) -> ConflictError:

@@ -211,6 +211,24 @@ def test_names_that_look_alike_are_refused_where_the_site_wants_it(client: Clien
     assert other.post(REGISTER, other.registration()).status_code == 201
 
 
+def test_names_from_before_the_site_compared_them_count_too(client: Client, settings: Any) -> None:
+    assert settings.AGENTWEB.get("CONFUSABLE_NAMES", False) is False
+    for name in ("alice-x", "a1ice-x", "bobby", k_name := key_name(Speaker("by-key").key)):
+        speaker = Speaker("by-key" if name == k_name else name)
+        assert speaker.post(REGISTER, speaker.registration(name)).status_code == 201
+    settings.AGENTWEB = {**settings.AGENTWEB, "CONFUSABLE_NAMES": True}
+    for name in ("al1ce-x", "alicex", "b0bby"):
+        other = Speaker(name)
+        response = other.post(REGISTER, other.registration())
+        assert (code(response), error(response)["details"]) == (
+            (409, "name_taken"),
+            {"reason": "confusable"},
+        )
+    taken = Speaker("again")
+    assert error(taken.post(REGISTER, taken.registration("a1ice-x")))["details"] == {"reason": "taken"}
+    assert registered("carol").name == "carol"
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
