@@ -5,8 +5,8 @@ time: ``ts``, recipient, permission, thread, quota. So a message that was accept
 whatever has become of its sender, its recipient and their quotas.
 
 Statements: agents with contacts and known messages; insert, account; head, stamps, events: as many for 20 as for one.
-Where the recipient has not accepted the sender, what was sent before is counted, and again once the account is
-locked; a first message adds the new contact. Who loses a race for an id starts anew and finds the winner
+Where the recipient has not accepted the sender, what was sent before is counted again once the account is locked; a
+first message adds the new contact. Who loses a race for an id starts anew and finds the winner
 (``MetAnother``). After the commit nothing is left to do.
 """
 
@@ -104,7 +104,6 @@ class _Acceptance:
 
     def results(self) -> list[ItemResult]:
         parties = self.look_up()
-        self.full = self.full_lanes(parties)
         for item in self.items:
             if item.error is None:
                 try:
@@ -141,28 +140,18 @@ class _Acceptance:
             for reference in (envelope.id, envelope.reply_to, envelope.thread_id)
             if reference is not None
         }
-        parties, found = look_up(self.sender, local | {self.name}, references)
+        parties, sent, found = look_up(self.sender, local | {self.name}, references)
         _check_sender(parties.get(self.name), self.key)
+        most = conf.get("UNACCEPTED_PER_PAIR")
+        # Before anything is judged, for a full lane must be refused where a block is. What others send meanwhile is
+        # counted anew under the lock (``take``).
+        self.full = {recipient for recipient, count in sent.items() if count >= most}
         for message in found:
             if message.sender == self.sender:
                 self.own[message.id] = message
             self.there[message.conversation, message.id] = message
             self.roots.setdefault(message.conversation, {})[message.id] = (message.root, message.state)
         return parties
-
-    def full_lanes(self, parties: dict[str, Party]) -> set[int]:
-        """Who takes no more of the sender until it accepts it. Asked before anything is judged, for a full lane must be
-        refused where a block is; whoever has blocked the sender is asked about too, so that it takes as long. What
-        others send meanwhile is counted anew under the lock (``take``)."""
-        conversations = {
-            recipients.conversation_of(self.sender, party.id)
-            for party in parties.values()
-            if party.id != self.sender and not party.has_accepted
-        }
-        if not conversations:
-            return set()
-        [sent] = statements.together(messages.counting_sent(self.sender, conversations))
-        return {recipient for recipient, count in sent.rows if count >= conf.get("UNACCEPTED_PER_PAIR")}
 
     # ── verdicts ───────────────────────────────────────────────────────────────────────────────────
 
@@ -244,7 +233,7 @@ class _Acceptance:
     def store(self, drafts: list[Item]) -> list[Item]:
         """Insert the messages and take their units; those that were left units. What got none is taken back."""
         strangers = {
-            item.conversation
+            item.recipient.id
             for item in drafts
             if item.recipient is not None
             and item.recipient.id != self.sender

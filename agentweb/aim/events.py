@@ -21,24 +21,40 @@ from agentweb.wire.strict_json import loads
 
 _TYPE: Final = re.compile(r"[a-z]{1,20}(?:\.[a-z]{1,20})?")
 
+LOOKED_AT: Final = 1_000
+"""Rows of each stream that a page looks at. An agent may be able to read none of them, having blocked who wrote them or
+asked for other types, and pays for one request only."""
+
+_NO_EDGE: Final = 2**63 - 1
+
 # Each stream by itself in the order of its index and with its own limit, and only then joined: a planner that joins
-# first, or sorts rows of both, does that anew for every page of a long replay with all that is left of it.
+# first, or sorts rows of both, does that anew for every page of a long replay with all that is left of it. The edge is
+# the first row that is not looked at any more: found in the index alone, whatever the rows are about.
 _PAGE: Final = Statement(
-    "SELECT h.last, h.floor, h.epoch, p.place, p.kind, p.at, p.data, p.message_key, {item} FROM {head} h "
+    "WITH start(place) AS (SELECT CASE WHEN floor > %s THEN floor ELSE %s END FROM {head} WHERE name = %s), "
+    "edge(place) AS (SELECT COALESCE(MIN(seq), {no_edge}) FROM ("
+    "SELECT * FROM ({beyond}) own UNION ALL SELECT * FROM ({beyond}) others) beyond) "
+    "SELECT h.last, h.floor, h.epoch, (SELECT place FROM edge), "
+    "p.place, p.kind, p.at, p.data, p.message_key, {item} FROM {head} h "
     "LEFT JOIN (SELECT * FROM ("
     "SELECT e.seq AS place, e.type AS kind, e.at AS at, e.data AS data, e.message_key FROM {event} e "
-    "WHERE e.stream = %s AND e.seq > %s{types} AND COALESCE((SELECT c.state FROM {message} b JOIN {contact} c "
+    "WHERE e.stream = %s AND {within}{types} AND COALESCE((SELECT c.state FROM {message} b JOIN {contact} c "
     "ON c.owner_id = %s AND c.other_id = b.sender_id WHERE b.id = e.message_key), '') <> %s "
     "ORDER BY e.seq LIMIT %s) own "
     "UNION ALL SELECT * FROM ("
     "SELECT e.seq AS place, e.type AS kind, e.at AS at, e.data AS data, CAST(NULL AS bigint) AS message_key "
     "FROM {event} e "
-    "WHERE e.stream = %s AND e.seq > %s{types} AND "
+    "WHERE e.stream = %s AND {within}{types} AND "
     "(SELECT c.state FROM {contact} c WHERE c.owner_id = %s AND c.other_id = e.message_key) = %s "
     "ORDER BY e.seq LIMIT %s) others"
     ") p ON 1 = 1 LEFT JOIN {message} m ON m.id = p.message_key LEFT JOIN {agent} s ON s.id = m.sender_id "
     "WHERE h.name = %s ORDER BY p.place LIMIT %s",
     item=ITEM_COLUMNS,
+    no_edge=str(_NO_EDGE),
+    looked_at=str(LOOKED_AT),
+    beyond="SELECT e.seq FROM {event} e WHERE e.stream = %s AND e.seq > (SELECT place FROM start) "
+    "ORDER BY e.seq LIMIT 1 OFFSET {looked_at}",
+    within="e.seq > (SELECT place FROM start) AND e.seq < (SELECT place FROM edge)",
 )
 
 
@@ -48,7 +64,8 @@ def read_events(
     """The events after a cursor, at most ``limit``, in order: ``{"events", "cursor", "has_more"}``. One statement.
 
     An event is ``{"cursor", "type", "at", "scope", "message"?, "signed_by"?, "data"?}``. The page's ``cursor`` is where
-    to go on, also when there was nothing: everything up to it has been looked at. ``types`` are separated by commas.
+    to go on, also when there was nothing: everything up to it has been looked at. At most ``LOOKED_AT`` rows of a
+    stream are, so a page may have few events or none and yet ``has_more``. ``types`` are separated by commas.
 
     ``after`` is exclusive; None is from the oldest that is kept, ``"now"`` from the present on. An event of a message
     that is gone has ``data.tombstone`` in place of ``message``. What blocked agents wrote is left out.
@@ -63,28 +80,31 @@ def read_events(
     epoch, position = (None, 0) if after is None else parse_event_cursor(after)
     wanted = _wanted(types)
     chosen = f" AND e.type IN ({', '.join(['%s'] * len(wanted))})" if wanted else ""
+    own, limit_and_one = log.stream_of(agent.pk), limit + 1
     rows = _PAGE.fetch(
         [
-            *(log.stream_of(agent.pk), position, *wanted),
-            *(agent.pk, Contact.State.BLOCKED.value, limit + 1),
-            *(log.AGENTS, position, *wanted, agent.pk, Contact.State.ACCEPTED.value, limit + 1),
-            *(log.NAME, limit + 1),
+            *(position, position, log.NAME),
+            *(own, log.AGENTS),
+            *(own, *wanted, agent.pk, Contact.State.BLOCKED.value, limit_and_one),
+            *(log.AGENTS, *wanted, agent.pk, Contact.State.ACCEPTED.value, limit_and_one),
+            *(log.NAME, limit_and_one),
         ],
         types=chosen,
     )
     if not rows:
         log.begin()
         ends = log.ends()
-        rows = [(ends.last, ends.floor, ends.epoch, None)]
-    last, floor, current = rows[0][:3]
+        rows = [(ends.last, ends.floor, ends.epoch, _NO_EDGE, None)]
+    last, floor, current, edge = rows[0][:4]
     if epoch is not None:
         _check(epoch, position, last, floor, current)
-    # A position at or below the floor may be half deleted: seen only by who began at the oldest.
-    found = [row for row in rows if row[3] is not None and row[3] > floor]
+    found = [row for row in rows if row[4] is not None]
     events = [_event(row, current, authority) for row in found[:limit] if not _is_gone(row)]
-    has_more = len(found) > limit
-    end = found[limit - 1][3] if has_more else last
-    return _page(events, event_cursor(current, end), has_more=has_more)
+    if len(found) > limit:
+        return _page(events, event_cursor(current, found[limit - 1][4]), has_more=True)
+    # Before the edge everything has been looked at.
+    end = last if edge == _NO_EDGE else edge - 1
+    return _page(events, event_cursor(current, end), has_more=edge != _NO_EDGE)
 
 
 def _wanted(types: str | None) -> list[str]:
@@ -127,12 +147,12 @@ def _check(epoch: str, position: int, last: int, floor: int, current: str) -> No
 
 def _is_gone(row: tuple[Any, ...]) -> bool:
     """Whether nothing is left of the message that the row is about."""
-    _, _, _, _, _, _, data, message_key, identifier, *_ = row
+    _, _, _, _, _, _, _, data, message_key, identifier, *_ = row
     return message_key is not None and identifier is None and not data
 
 
 def _event(row: tuple[Any, ...], epoch: str, authority: str) -> dict[str, Any]:
-    _, _, _, seq, kind, at, data, _, *columns = row
+    _, _, _, _, seq, kind, at, data, _, *columns = row
     event: dict[str, Any] = {
         "cursor": event_cursor(epoch, seq),
         "type": kind,

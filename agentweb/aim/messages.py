@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from agentweb import conf
 from agentweb.aim import log, recipients, statements, transactions
 from agentweb.aim.cursors import event_cursor
 from agentweb.aim.log import Entry
@@ -61,9 +62,14 @@ _INSERTED: Final = Statement(
 )
 _STAMP: Final = Statement("UPDATE {message} SET seq = CASE id {cases} END WHERE id IN ({keys})")
 _DELETE: Final = Statement("DELETE FROM {message} WHERE id IN ({keys})")
+SENT: Final = (
+    "(SELECT COUNT(*) FROM (SELECT n.state FROM {message} n WHERE n.recipient_id = {recipient} AND n.sender_id = %s "
+    "AND n.seq IS NOT NULL ORDER BY n.seq DESC LIMIT %s) newest WHERE newest.state <> %s)"
+)
+"""How many messages that count a sender has sent to a ``recipient``; the values are those of ``sent_by``. By the index
+of what each sender has sent, and no further than the limit: who was a contact once may have sent any number."""
 _COUNT: Final = Statement(
-    "SELECT recipient_id, COUNT(*) FROM {message} WHERE sender_id = %s AND conversation IN ({conversations}) "
-    "AND seq IS NOT NULL AND state <> %s GROUP BY recipient_id"
+    "SELECT r.id, {sent} FROM {agent} r WHERE r.id IN ({recipients})", recipient="r.id", sent=SENT
 )
 
 
@@ -104,12 +110,15 @@ def deletion(keys: Collection[int]) -> Call:
     return _DELETE.call(list(keys), keys=len(keys))
 
 
-def counting_sent(sender: int, conversations: Collection[str]) -> Call:
-    """Rows of a recipient's primary key and how many messages the sender has sent to it before; expired ones do not
-    count."""
-    return _COUNT.call(
-        [sender, *sorted(conversations), State.EXPIRED.value], conversations=len(conversations)
-    )
+def counting_sent(sender: int, to: Collection[int]) -> Call:
+    """Rows of a recipient's primary key and how many of the newest messages that the sender has sent to it before
+    count: at most UNACCEPTED_PER_PAIR are looked at, and expired ones do not count."""
+    return _COUNT.call([*sent_by(sender), *sorted(to)], recipients=len(to))
+
+
+def sent_by(sender: int) -> tuple[int, int, str]:
+    """The values of ``SENT``."""
+    return sender, conf.get("UNACCEPTED_PER_PAIR"), State.EXPIRED.value
 
 
 ITEM_COLUMNS: Final = (

@@ -37,8 +37,8 @@ class Statement:
     """A statement with ``{message}`` and the like for tables, and other names in braces for what varies in number.
 
     A name that is given as ``name=3`` stands for three parameters, one as ``name=(3, 2)`` for three rows of two, one
-    as a text for that text; ``parts`` are texts that are always the same. Values are parameters, never part of the
-    text.
+    as a text for that text; ``parts`` are texts that are always the same, each of which may name tables and the parts
+    before it. Values are parameters, never part of the text.
     """
 
     def __init__(self, template: str, **parts: str) -> None:
@@ -119,9 +119,10 @@ def _text(template: str, alias: str, varying: tuple[tuple[str, Any], ...]) -> st
     quote = connections[alias].ops.quote_name
     names = {name: quote(model._meta.db_table) for name, model in _TABLES.items()}
     names |= {name: _written(given) for name, given in varying if not isinstance(given, str)}
-    return template.format_map(
-        names | {name: given.format_map(names) for name, given in varying if isinstance(given, str)}
-    )
+    for name, given in varying:
+        if isinstance(given, str):
+            names[name] = given.format_map(names)
+    return template.format_map(names)
 
 
 def _written(amount: int | tuple[int, int]) -> str:
