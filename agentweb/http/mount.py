@@ -7,8 +7,11 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from django.conf import settings
+from django.conf.urls.i18n import is_language_prefix_patterns_used
+from django.middleware.locale import LocaleMiddleware
 from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 from django.utils import translation
+from django.utils.module_loading import import_string
 
 _MARKS: Final = (
     ("receipts", "/agent-actions/receipts"),
@@ -58,8 +61,28 @@ def _path(script_prefix: str, urlconf: Any, language: str | None, name: str) -> 
 
 
 def sites_language() -> str:
-    """LANGUAGE_CODE as it stands in URLs: ``en`` for ``en-us`` where LANGUAGES has no other English."""
+    """LANGUAGE_CODE as it stands in URLs: ``en`` for ``en-us`` where LANGUAGES has no other English.
+
+    That is what LocaleMiddleware makes of it when a path says ``en``. Without that middleware, and for the language
+    whose paths say none, requests are in LANGUAGE_CODE as it is written.
+    """
+    code = settings.LANGUAGE_CODE
+    if not _is_language_read(tuple(settings.MIDDLEWARE)) or not _is_language_written():
+        return code
     try:
-        return translation.get_supported_language_variant(settings.LANGUAGE_CODE)
+        return translation.get_supported_language_variant(code)
     except LookupError:
-        return settings.LANGUAGE_CODE
+        return code
+
+
+def _is_language_written() -> bool:
+    """Whether paths of LANGUAGE_CODE begin with it, inside ``i18n_patterns``."""
+    _is_used, is_written = is_language_prefix_patterns_used(get_urlconf() or settings.ROOT_URLCONF)
+    return is_written
+
+
+@lru_cache(maxsize=64)
+def _is_language_read(middleware: tuple[str, ...]) -> bool:
+    """Whether requests get the language of their path."""
+    found = map(import_string, middleware)
+    return any(isinstance(each, type) and issubclass(each, LocaleMiddleware) for each in found)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.conf.urls.i18n import i18n_patterns
 from django.http import HttpResponse
+from django.middleware.locale import LocaleMiddleware
 from django.test import Client, override_settings
 from django.urls import include, path, re_path
 from django.utils import translation
@@ -71,6 +72,7 @@ def manifest(language: str) -> Any:
         ("en-us", Translated, "/en"),
         ("en", TranslatedButTheFirst, ""),
         ("de", TranslatedButTheFirst, ""),
+        ("en-us", TranslatedButTheFirst, ""),
     ],
 )
 @pytest.mark.parametrize("order", [("de", "en"), ("en", "de")])
@@ -90,6 +92,35 @@ def test_every_reader_gets_the_same_paths_and_they_answer(
         assert called.status_code == 200, (language, called.content)
     receipts = answers[0].json()["endpoints"]["receipts"].removeprefix("https://shop.example")
     assert Client().get(receipts).status_code == 401
+
+
+class OwnLocale(LocaleMiddleware):
+    """As a site may have one, that looks at its users first."""
+
+
+@pytest.mark.parametrize(
+    ("code", "middleware", "prefix"),
+    [
+        ("en-us", COMMON, "/en-us"),
+        ("en", COMMON, "/en"),
+        ("de", COMMON, "/de"),
+        ("en-us", f"{__name__}.OwnLocale", "/en"),
+    ],
+)
+def test_the_paths_are_those_of_the_language_that_requests_have(
+    languages: Any, code: str, middleware: str, prefix: str
+) -> None:
+    languages.LANGUAGE_CODE = code
+    languages.MIDDLEWARE = [middleware]
+    mount._path.cache_clear()
+    published.forget()
+    document = Client().get(MANIFEST).json()
+    paths = {entry["name"]: entry["path"] for entry in document["actions"]}
+    assert paths["search_products"] == f"{prefix}/agent/search_products"
+    assert Client().get(f"{paths['search_products']}?query=tea").status_code == 200
+    receipts = document["endpoints"]["receipts"].removeprefix("https://shop.example")
+    assert Client().get(receipts).status_code == 401
+    assert [message for check in rooms.checks() for message in check(None)] == []
 
 
 def test_under_any_language_an_action_answers_and_a_page_of_the_site_stays_its_own(languages: Any) -> None:
