@@ -10,7 +10,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -85,6 +85,45 @@ def begun(write: Callable[[], object] | None = None) -> Iterator[None]:
                 with connection.cursor() as cursor:
                     cursor.execute(f"DELETE FROM {table} WHERE 0")  # noqa: S608
         yield
+
+
+@contextmanager
+def waiting_for_locks(connection: BaseDatabaseWrapper, seconds: float) -> Iterator[None]:
+    """Around the statements of a transaction: none of them waits longer than this for a lock, or fails (55P03).
+
+    PostgreSQL waits for ever otherwise, and threads that wait answer nobody. It is told together with the first
+    statement, at no way there and back of its own. Others have time-outs that are the site's to set.
+    """
+    if connection.vendor != "postgresql":
+        yield
+        return
+    tell = f"SET LOCAL lock_timeout = {int(seconds * 1000)}"
+    is_told = False
+
+    def execute(run: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        nonlocal is_told
+        if is_told:
+            return run(sql, params, many, context)
+        is_told = True
+        if many or not takes_several(connection):
+            run(tell, None, False, context)
+            return run(sql, params, many, context)
+        done = run(f"{tell}; {sql}", params, many, context)
+        context["cursor"].nextset()
+        return done
+
+    with connection.execute_wrapper(execute):
+        yield
+
+
+def takes_several(connection: BaseDatabaseWrapper) -> bool:
+    """Whether one text may hold several statements, each with its rows: with psycopg 3, where Django writes the values
+    into the text, as it does unless it is told otherwise."""
+    if connection.vendor != "postgresql" or connection.settings_dict["OPTIONS"].get("server_side_binding"):
+        return False
+    from django.db.backends.postgresql.psycopg_any import is_psycopg3  # noqa: PLC0415 - needs its driver
+
+    return bool(is_psycopg3)
 
 
 @contextmanager

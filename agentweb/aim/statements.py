@@ -14,6 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
 from django.utils.dateparse import parse_datetime
 
+from agentweb.access.database import takes_several
 from agentweb.access.rows import database
 from agentweb.aim.models import Account, Agent, AgentKey, Contact, Event, LogHead, Message
 
@@ -82,7 +83,7 @@ class Outcome:
 def together(*calls: Call) -> list[Outcome]:
     """Run statements one after the other. PostgreSQL gets them at once: each way there and back costs as much as what
     a small statement does."""
-    if len(calls) > 1 and _takes_several(connection()):
+    if len(calls) > 1 and takes_several(connection()):
         with connection().cursor() as cursor:
             cursor.execute(
                 "; ".join(call.text for call in calls), [value for call in calls for value in call.values]
@@ -97,15 +98,6 @@ def together(*calls: Call) -> list[Outcome]:
             cursor.execute(call.text, call.values)
             outcomes.append(_outcome(cursor))
     return outcomes
-
-
-def _takes_several(connection: BaseDatabaseWrapper) -> bool:
-    """With psycopg 3, where Django writes the values into the text, as it does unless it is told otherwise."""
-    if connection.vendor != "postgresql" or connection.settings_dict["OPTIONS"].get("server_side_binding"):
-        return False
-    from django.db.backends.postgresql.psycopg_any import is_psycopg3  # noqa: PLC0415 - needs its driver
-
-    return bool(is_psycopg3)
 
 
 def _outcome(cursor: Any) -> Outcome:

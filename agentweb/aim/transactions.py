@@ -7,16 +7,36 @@ from typing import Final, TypeVar
 
 from django.db import InterfaceError, OperationalError
 
-from agentweb.access.database import begun, is_locked, is_passing, patiently
-from agentweb.aim import log
+from agentweb.access.database import begun, is_locked, is_passing, patiently, waiting_for_locks
+from agentweb.aim import log, statements
 from agentweb.wire.errors import Code, ServerError
 
 _T = TypeVar("_T")
 
 ATTEMPTS: Final = 4
 
-# Serialization failure, deadlock, lock not available.
-_MET_ANOTHER: Final = frozenset({"40001", "40P01", "55P03"})
+LOCK_SECONDS: Final = 2.0
+"""How long a statement waits for a lock, on PostgreSQL; whoever has the log's head holds up everybody who writes."""
+
+STUCK_LOCK_SECONDS: Final = 0.2
+"""The same, after one has waited in vain and until one gets through. So senders that come one after the other do not
+take a process's threads for that long each."""
+
+# Serialization failure, deadlock.
+_MET_ANOTHER: Final = frozenset({"40001", "40P01"})
+_LOCK_NOT_AVAILABLE: Final = "55P03"
+
+
+class _Locks:
+    """What this process knows of others' locks; a hint, which any thread changes."""
+
+    is_stuck = False
+
+    def seconds(self) -> float:
+        return STUCK_LOCK_SECONDS if self.is_stuck else LOCK_SECONDS
+
+
+_locks: Final = _Locks()
 
 
 class MetAnother(Exception):
@@ -40,6 +60,8 @@ def run(work: Callable[[], _T]) -> _T:
         except (OperationalError, InterfaceError) as error:
             if _met_another(error):
                 continue
+            # It has waited long enough: the next attempt would wait as long.
+            _locks.is_stuck = _locks.is_stuck or _state(error) == _LOCK_NOT_AVAILABLE
             if is_passing(error):
                 raise _overloaded() from error
             raise
@@ -47,12 +69,19 @@ def run(work: Callable[[], _T]) -> _T:
 
 
 def _once(work: Callable[[], _T]) -> _T:
-    with begun():
-        return work()
+    with begun(), waiting_for_locks(statements.connection(), _locks.seconds()):
+        done = work()
+    _locks.is_stuck = False
+    return done
 
 
 def _met_another(error: Exception) -> bool:
-    return is_locked(error) or getattr(error.__cause__, "sqlstate", None) in _MET_ANOTHER
+    return is_locked(error) or _state(error) in _MET_ANOTHER
+
+
+def _state(error: Exception) -> str | None:
+    state: str | None = getattr(error.__cause__, "sqlstate", None)
+    return state
 
 
 def _overloaded() -> ServerError:
