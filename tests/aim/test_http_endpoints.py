@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-import time
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from agentweb.aim import wakeups
 from agentweb.aim.models import LogHead, Message
-from agentweb.aim.views import events as events_view
-from agentweb.http.waiting import threads
 from agentweb.wire.aim import envelope, sealed
 from agentweb.wire.canonical import canonicalize
 from agentweb.wire.encoding import b64url
@@ -303,55 +298,6 @@ def test_a_cursor_that_is_too_old_or_of_another_log_is_refused(alice: Speaker) -
     cursor = again.json()["cursor"]
     LogHead.objects.update(epoch="00" * 8)
     assert code(alice.get(f"/v2/events?after={cursor}")) == (409, "cursor_future")
-
-
-@pytest.mark.django_db(transaction=True)
-def test_who_waits_is_answered_when_something_comes(alice: Speaker, bob: Speaker) -> None:
-    cursor = bob.get("/v2/events").json()["cursor"]
-    waiting = threading.Event()
-    real = wakeups.wait
-
-    def noted(*given: Any, **named: Any) -> bool:
-        # Whoever waits holds no connection of its own.
-        assert connections["default"].connection is None or connection.vendor == "sqlite"
-        waiting.set()
-        return real(*given, **named)
-
-    found: list[Any] = []
-
-    def wait() -> None:
-        try:
-            found.append(Speaker("bob").get(f"/v2/events?after={cursor}&wait=25").json())
-        finally:
-            connections.close_all()
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(wakeups, "wait", noted)
-        thread = threading.Thread(target=wait)
-        thread.start()
-        assert waiting.wait(20)
-        written = alice.write(bob)
-        assert alice.post(MESSAGES, written).status_code == 202
-        thread.join(25)
-    [event] = found[0]["events"]
-    assert event["message"] == written
-
-
-def test_who_waits_in_vain_gets_the_cursor_of_the_end(alice: Speaker) -> None:
-    started = time.monotonic()
-    page = alice.get("/v2/events?after=now&wait=1").json()
-    assert time.monotonic() - started >= 0.9
-    assert (page["events"], page["has_more"]) == ([], False)
-
-
-def test_where_nobody_may_wait_any_more_the_answer_comes_at_once_and_says_when_to_ask_again(
-    alice: Speaker, settings: Any
-) -> None:
-    settings.AGENTWEB = {**settings.AGENTWEB, "STREAM_THREADS": 1}
-    with threads.take_call(is_threaded=True):
-        response = alice.get("/v2/events?after=now&wait=25")
-    assert response.status_code == 200
-    assert response.json()["retry_after"] == int(response["Retry-After"]) == events_view.BUSY_SECONDS
 
 
 # -- the agent itself

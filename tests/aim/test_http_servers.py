@@ -27,6 +27,10 @@ class Remote(Speaker):
         self.origin, self.prefix = origin, prefix
         self.authority = origin.removeprefix("http://")
 
+    @property
+    def address(self) -> str:
+        return f"{self.name}@{self.authority}"
+
     def raw(
         self, method: str, sent: str, body: bytes = b"", *, signed: str | None = None, **more: str
     ) -> Any:

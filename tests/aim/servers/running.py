@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,12 +58,17 @@ def require(kind: str) -> None:
 
 
 @contextmanager
-def serving(kind: str, database: Database, origin: str = "", script: str = "") -> Iterator[str]:
-    """Where the server is, ``http://127.0.0.1:PORT``; it calls itself ``origin``, by default just that."""
+def serving(
+    kind: str, database: Database, origin: str = "", script: str = "", *, also: Sequence[str] = ()
+) -> Iterator[str]:
+    """Where the server is, ``http://127.0.0.1:PORT``; it calls itself ``origin``, by default just that.
+
+    ``also`` are more arguments of its command.
+    """
     require(kind)
     port = free_port()
     here = f"http://127.0.0.1:{port}"
-    command = [part.format(port=port) for part in COMMANDS[kind]]
+    command = [*(part.format(port=port) for part in COMMANDS[kind]), *also]
     environment = {
         **os.environ,
         **database.env,
