@@ -111,6 +111,10 @@ def read(value: Json) -> Envelope:
     """
     if not isinstance(value, dict):
         raise _refused([_problem((), Code.INVALID_ENVELOPE, "An envelope is a JSON object.")])
+    if _is_longer(value.get("body"), ENVELOPE_BYTES):
+        # Without writing it: what is refused is to cost no more than what is taken.
+        message = f"The envelope has more than {ENVELOPE_BYTES} bytes in its canonical form, which is all that it may."
+        raise _refused([_problem((), Code.TOO_LARGE, message)])
     if _nests_deeper(value, NESTING_MAX):
         message = (
             f"The envelope nests deeper than {NESTING_MAX} levels, its own braces counted; flatten the body."
@@ -333,6 +337,31 @@ def _read_ciphertext(text: str) -> bytes:
     if len(data) < SEALED_MIN_BYTES:
         raise ValueError(f"A sealed text has at least {SEALED_MIN_BYTES} bytes.")
     return data
+
+
+def _is_longer(value: Json, limit: int) -> bool:
+    """Whether the canonical text surely has more bytes than that: each string counts with its quotes and without
+    escapes, whatever else is no container as one byte. Looks at no more values than that many bytes can be."""
+    least = 0
+    rest = [value]
+    while rest:
+        item = rest.pop()
+        if isinstance(item, str):
+            least += len(item) + 2
+        elif isinstance(item, dict):
+            # Braces and commas; quotes and a colon for each name
+            least += 1 + 4 * len(item)
+            if least <= limit:
+                least += sum(map(len, item))
+                rest.extend(item.values())
+        elif isinstance(item, list):
+            least += 1 + len(item)
+            rest.extend(item if least <= limit else ())
+        else:
+            least += 1
+        if least > limit:
+            return True
+    return False
 
 
 def _nests_deeper(value: Json, limit: int) -> bool:

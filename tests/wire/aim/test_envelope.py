@@ -16,6 +16,7 @@ from agentweb.wire.aim.envelope import (
     ID,
     NESTING_MAX,
     REQUEST_BYTES,
+    _is_longer,
     compose,
     new_id,
     parse_request,
@@ -227,6 +228,26 @@ def test_an_envelope_has_at_most_65536_bytes():
     assert refused.value.status == 413
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x" * 70_000,
+        [1] * 40_000,
+        {"a": [[None] * 200] * 400},
+        {str(number) * 10: True for number in range(2_000)},
+        {"x" * 70_000: 1},
+        wrapped(40_000),
+    ],
+    ids=["text", "numbers", "lists", "names", "name", "deep"],
+)
+def test_what_is_far_too_long_is_refused_without_being_written(body, monkeypatch):
+    written = []
+    monkeypatch.setattr("agentweb.wire.aim.envelope.canonicalize", lambda body: written.append(body) or b"")
+    refused = problems_of({**ENVELOPE, "body": body, "id": "short"})
+    assert ([problem["code"] for problem in refused.problems], refused.status) == (["too_large"], 413)
+    assert written == []
+
+
 def test_the_size_is_that_of_the_canonical_text():
     room = ENVELOPE_BYTES - read(signed("")).size
     text = json.dumps({**signed(""), "body": "é" * (room // 2)}, indent=9)
@@ -431,6 +452,12 @@ def test_what_is_signed_is_read_by_everybody_alike_and_verifies(body, to, reply_
     assert envelope.text.encode() == canonicalize(parse_request(envelope.text.encode()))
     assert signature_is_valid(again, PUBLIC)
     assert not signature_is_valid(again, OTHER)
+
+
+@given(JSON)
+@settings(max_examples=examples(200))
+def test_nothing_is_held_to_be_longer_than_it_is(body):
+    assert not _is_longer(body, len(canonicalize(body)))
 
 
 @given(st.binary(max_size=300) | JSON.map(lambda value: json.dumps(value).encode()))
