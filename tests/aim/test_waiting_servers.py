@@ -58,10 +58,10 @@ def test_without_a_thread_to_spare_nobody_waits(tmp_path: Path) -> None:
 
 def test_a_lock_that_somebody_holds_stops_no_server(tmp_path: Path) -> None:
     with server("postgres", tmp_path, 6) as (database, origin, agents), ThreadPoolExecutor(6) as pool:
+        written = [
+            encoded(one.write(other)) for one, other in zip(agents, [*agents[1:], agents[0]], strict=True)
+        ]
         for row in ("agentweb_loghead.name", "agentweb_account.agent_id"):
-            written = [
-                encoded(one.write(other)) for one, other in zip(agents, [*agents[1:], agents[0]], strict=True)
-            ]
             with _holding(database, *row.split(".")):
                 sent = [
                     pool.submit(agent.raw, "POST", "/v2/messages", body)
@@ -73,8 +73,8 @@ def test_a_lock_that_somebody_holds_stops_no_server(tmp_path: Path) -> None:
                     found = (status, answer["error"]["code"], answer["error"].get("retry_after"))
                     assert found == (503, "overloaded", 1)
                     assert ("retry-after", "1") in headers
-            for agent, body in zip(agents, written, strict=True):
-                assert agent.raw("POST", "/v2/messages", body)[0] == 202
+        for agent, body in zip(agents, written, strict=True):
+            assert agent.raw("POST", "/v2/messages", body)[0] == 202
 
 
 @contextmanager
