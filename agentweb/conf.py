@@ -360,10 +360,20 @@ SETTINGS: Final[dict[str, Setting]] = {
         "messenger", (1, 30), "Messages of one agent that are accepted: (a second, burst).", _rate
     ),
     "MESSAGES_PER_DAY": Setting(
-        "messenger", 5_000, "Messages of one agent that are accepted in a day.", _whole(1, 100_000_000)
+        "messenger",
+        5_000,
+        "Messages of one agent that are accepted in a day. As of all limits a day or an hour, that many are there at "
+        "once and come back evenly, so on the first day after a pause it is up to twice as many.",
+        _whole(1, 100_000_000),
     ),
     "NEW_CONTACTS_PER_DAY": Setting(
         "messenger", 20, "Strangers to whom one agent may write first in a day.", _whole(1, 1_000_000)
+    ),
+    "CONTACT_CHANGES_PER_HOUR": Setting(
+        "messenger",
+        300,
+        "How often one agent may accept, block or forget another in an hour.",
+        _whole(1, 1_000_000),
     ),
     "UNACCEPTED_PER_PAIR": Setting(
         "messenger",

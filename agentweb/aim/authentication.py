@@ -32,9 +32,6 @@ from agentweb.wire.aim.authorization import MAX_SKEW_SECONDS, NONCE_SECONDS
 from agentweb.wire.clock import now
 from agentweb.wire.errors import AgentError, AuthenticationError, AuthorizationError, Code, ServerError
 
-NEWCOMERS: Final = "address"
-"""Policy of the limit that bounds what keys without an agent write: that of their address."""
-
 # All of them, in the order of the model: that is how an instance is made of them.
 _AGENT: Final = ("id", "name", "skeleton", "status", "dm_policy", "created_at", "ended_at", "registered_seq")
 _HOLDER: Final = Statement(
@@ -160,20 +157,30 @@ def admit_key(verified: Verified, key: Holder) -> Admitted:
             Code.KEY_ROTATED, "The agent has another key by now; sign with that, not with this one."
         )
     check_epoch(verified, key.epoch_since)
-    allowance = _burn(verified, f"aim:{verified.key}", conf.get("CALLER_RATE"), limits.CALLER)
+    # Durable: an enclosing transaction could roll the nonce back.
+    with refusing_when_the_store_fails(), transaction.atomic(using=database(), durable=True):
+        allowance = limits.take(f"aim:{verified.key}", conf.get("CALLER_RATE"))
+        # Where the nonce is used up it rolls the limit back: whoever recorded a request cannot use up its sender's.
+        _burn(verified)
     return Admitted(agent, verified.key, allowance)
 
 
-def admit_newcomer(verified: Verified, address: str) -> Allowance:
-    """Use up the nonce of a key that is nobody's yet; its address bounds how many.
+def admit_address(address: str) -> Allowance:
+    """Count a request of a key that may be nobody's against its address. Raises rate_limited or unavailable."""
+    with refusing_when_the_store_fails():
+        return limits.admit_anonymous(address)
 
-    Only after the newcomer has shown its work. Raises clock_skew, overloaded, rate_limited, nonce_reused or
-    unavailable.
+
+def admit_newcomer(verified: Verified) -> None:
+    """Use up the nonce of a key that is nobody's yet; its address bounds how many (``admit_address``).
+
+    Only after the newcomer has shown its work. Raises clock_skew, overloaded, nonce_reused or unavailable.
     """
     with refusing_when_the_store_fails():
         since = log.ends().since
     check_epoch(verified, since)
-    return _burn(verified, limits.address_key(address), conf.get("ANONYMOUS_RATE"), NEWCOMERS)
+    with refusing_when_the_store_fails(), transaction.atomic(using=database(), durable=True):
+        _burn(verified)
 
 
 def check_epoch(verified: Verified, since: datetime | None) -> None:
@@ -200,22 +207,18 @@ def check_epoch(verified: Verified, since: datetime | None) -> None:
     raise _skewed("The request was signed before the site's database was restored; sign it again.")
 
 
-def _burn(verified: Verified, bucket: str, rate: tuple[float, int], policy: str) -> Allowance:
-    # Durable: an enclosing transaction could roll the nonce back.
-    with refusing_when_the_store_fails(), transaction.atomic(using=database(), durable=True):
-        allowance = limits.take(bucket, rate, policy)
-        try:
-            nonces.burn(
-                f"aim:{verified.key}", verified.nonce, verified.ts + NONCE_SECONDS - nonces.MARGIN_SECONDS
-            )
-        except AuthenticationError:
-            # It rolls the limit back: whoever recorded a request cannot use up its sender's.
-            raise AuthenticationError(
-                Code.NONCE_REUSED,
-                "This request has been here before. Every attempt needs a new nonce and a new signature; the "
-                "envelope in it stays as it is.",
-            ) from None
-    return allowance
+def _burn(verified: Verified) -> None:
+    """Use up the nonce, to be committed by whoever calls."""
+    try:
+        nonces.burn(
+            f"aim:{verified.key}", verified.nonce, verified.ts + NONCE_SECONDS - nonces.MARGIN_SECONDS
+        )
+    except AuthenticationError:
+        raise AuthenticationError(
+            Code.NONCE_REUSED,
+            "This request has been here before. Every attempt needs a new nonce and a new signature; the "
+            "envelope in it stays as it is.",
+        ) from None
 
 
 def _check_time(ts: int) -> None:

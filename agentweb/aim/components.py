@@ -99,11 +99,13 @@ _LIMITS: Final = {
     "new_contacts_per_day": _COUNT,
     "new_contacts_burst": _COUNT,
     "unaccepted_per_pair": _COUNT,
+    "contact_changes_per_hour": _COUNT,
     "challenges_per_hour_per_ip": _COUNT,
     "registrations_per_hour_per_ip": _COUNT,
     "batch_max": _COUNT,
     "envelope_bytes": _COUNT,
     "request_bytes": _COUNT,
+    "other_request_bytes": _COUNT,
     "nesting_max": _COUNT,
     "page_max": _COUNT,
     "wait_seconds": _COUNT,
@@ -295,7 +297,10 @@ SCHEMAS: Final[dict[str, Schema]] = {
                 **CURSOR,
                 "description": "Send it as after next time, when these have been dealt with.",
             },
-            "has_more": {"type": "boolean"},
+            "has_more": {
+                "type": "boolean",
+                "description": "There is more to look at after cursor, also where this page has no event.",
+            },
             "retry_after": {
                 "type": "integer",
                 "minimum": 1,
@@ -322,7 +327,11 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "Contacts": _page(ref("Contact")),
     "Policy": _open(
         {
-            "limits": _open(_LIMITS),
+            "limits": {
+                **_open(_LIMITS),
+                "description": "What is used of a limit an hour or a day comes back evenly, so after a pause up to "
+                "twice as many fit into one.",
+            },
             "retention": _open({"events_days": _COUNT, "messages_days": _COUNT, "requests_days": _COUNT}),
             "challenge": _open({"algorithm": {"type": "string"}, "difficulty": _COUNT, "expires_in": _COUNT}),
             "signature": _open(

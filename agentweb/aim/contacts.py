@@ -10,15 +10,20 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Final
 
+from agentweb import conf
+from agentweb.access import limits
+from agentweb.access.limits import Allowance
 from agentweb.aim import log, recipients, statements, transactions
 from agentweb.aim.cursors import Kind, page_cursor, parse_name
 from agentweb.aim.log import Entry
 from agentweb.aim.models import Agent, Contact
+from agentweb.aim.policy import per_hour
 from agentweb.aim.statements import Call, Outcome, Statement
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError, Code, InputError, RequestError
 from agentweb.wire.json_writing import dumps
 
+POLICY: Final = "contact-changes"
 STATES: Final = tuple(Contact.State.values)
 
 _EVENTS: Final = {
@@ -39,6 +44,11 @@ _LIST: Final = Statement(
     "SELECT a.name, a.status, c.state, c.changed_at FROM {contact} c JOIN {agent} a ON a.id = c.other_id "
     "WHERE c.owner_id = %s AND a.name > %s AND c.state IN ({states}) ORDER BY a.name LIMIT %s"
 )
+
+
+def take(agent: Agent) -> Allowance:
+    """Count a change that the agent asks for, for each may write an event that stays; raises rate_limited."""
+    return limits.take(f"aim-contacts:{agent.pk}", per_hour(conf.get("CONTACT_CHANGES_PER_HOUR")), POLICY)
 
 
 def set_state(agent: Agent, name: str, state: str, authority: str) -> dict[str, Any]:

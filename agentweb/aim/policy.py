@@ -21,17 +21,31 @@ WAIT_SECONDS: Final = 25
 PAGE_DEFAULT: Final = 50
 PAGE_MAX: Final = 100
 """Items of a list that are given at once, unasked and at most."""
+OTHER_REQUEST_BYTES: Final = 4_096
+"""Largest body in bytes of a request that brings no messages."""
 HOUR: Final = 3_600
 
 
 def request_bytes() -> int:
-    """Largest body in bytes: that of the protocol, or the site's DATA_UPLOAD_MAX_MEMORY_SIZE when that is smaller."""
+    """Largest body in bytes that brings messages: that of the protocol, or the site's DATA_UPLOAD_MAX_MEMORY_SIZE when
+    that is smaller."""
+    return _no_more_than_django(envelope.REQUEST_BYTES)
+
+
+def other_request_bytes() -> int:
+    """Largest body in bytes of all other requests."""
+    return _no_more_than_django(OTHER_REQUEST_BYTES)
+
+
+def _no_more_than_django(most: int) -> int:
     django: int | None = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    return envelope.REQUEST_BYTES if django is None else min(envelope.REQUEST_BYTES, django)
+    return most if django is None else min(most, django)
 
 
 def per_hour(most: int) -> tuple[float, int]:
-    """A limit ``most`` an hour as a rate of ``access.limits``: so many at once, and one more each ``most``-th hour."""
+    """A limit ``most`` an hour as a rate of ``access.limits``: so many at once, and one more each ``most``-th hour.
+
+    In the hour after a pause that is up to twice as many."""
     return most / HOUR, most
 
 
@@ -52,11 +66,13 @@ def document(place: Place) -> dict[str, Any]:
             "new_contacts_per_day": conf.get("NEW_CONTACTS_PER_DAY"),
             "new_contacts_burst": min(NEW_CONTACT_BURST, conf.get("NEW_CONTACTS_PER_DAY")),
             "unaccepted_per_pair": conf.get("UNACCEPTED_PER_PAIR"),
+            "contact_changes_per_hour": conf.get("CONTACT_CHANGES_PER_HOUR"),
             "challenges_per_hour_per_ip": conf.get("CHALLENGES_PER_HOUR"),
             "registrations_per_hour_per_ip": conf.get("REGISTRATIONS_PER_HOUR"),
             "batch_max": envelope.BATCH_MAX,
             "envelope_bytes": envelope.ENVELOPE_BYTES,
             "request_bytes": request_bytes(),
+            "other_request_bytes": other_request_bytes(),
             "nesting_max": envelope.NESTING_MAX,
             "page_max": PAGE_MAX,
             "wait_seconds": WAIT_SECONDS,

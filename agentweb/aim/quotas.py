@@ -1,8 +1,11 @@
 """What an agent may send: messages at a rate and in a day, and first messages to strangers.
 
 Each limit is a bucket as those of ``access.limits``: a time that runs ahead of the clock by one step for each unit, and
-may run ahead by as many steps as the burst. All three are in the sender's row ``Account``. One conditional UPDATE takes
-the units of a transaction; only when it refuses, or when strangers are written to, the row is locked and looked at.
+may run ahead by as many steps as the burst. So a limit a day knows no midnight: its units come back evenly, and within
+24 hours after a pause the burst and what comes back fit, of ``MESSAGES_PER_DAY`` up to twice as many.
+
+All three are in the sender's row ``Account``. One conditional UPDATE takes the units of a transaction; only when it
+refuses, or when strangers are written to, the row is locked and looked at.
 """
 
 from __future__ import annotations
@@ -173,7 +176,7 @@ def _day(tat: int) -> Bucket:
         _step(number),
         number,
         Code.QUOTA_EXCEEDED,
-        f"{number} messages of one agent are accepted in a day.",
+        f"{number} messages of one agent are accepted at once, and then as many a day, evenly.",
     )
 
 

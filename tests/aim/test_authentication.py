@@ -441,6 +441,24 @@ def test_a_body_over_the_limit_is_too_large(alice: Speaker, settings: Any) -> No
     assert code(alice.post("/v2/messages", b'"' + b"x" * 1_399_998 + b'"')) == (422, "invalid_envelope")
 
 
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("POST", "/v2/challenges"),
+        ("POST", "/v2/agents/register"),
+        ("PATCH", "/v2/agents/me"),
+        ("DELETE", "/v2/agents/me"),
+        ("PUT", "/v2/contacts/bob"),
+        ("GET", "/v2/inbox"),
+    ],
+)
+def test_a_body_that_is_no_message_is_small(alice: Speaker, method: str, target: str) -> None:
+    response = alice.ask(method, target, b" " * 4_097)
+    assert code(response) == (413, "too_large")
+    assert error(response)["details"] == {"limit": 4_096}
+    assert alice.ask(method, target, b"!" * 4_096).status_code != 413
+
+
 def test_a_body_has_a_length_and_no_coding_of_its_own(alice: Speaker) -> None:
     body = encoded(alice.write(alice))
     header = alice.header("POST", "/v2/messages", body)

@@ -153,6 +153,7 @@ def test_other_names_of_the_site_are_listed(client: Client, settings: Any) -> No
         ("MESSAGES_PER_DAY", 77, "limits.messages_per_day", 77),
         ("NEW_CONTACTS_PER_DAY", 2, "limits.new_contacts_per_day", 2),
         ("NEW_CONTACTS_PER_DAY", 2, "limits.new_contacts_burst", 2),
+        ("CONTACT_CHANGES_PER_HOUR", 6, "limits.contact_changes_per_hour", 6),
         ("UNACCEPTED_PER_PAIR", 5, "limits.unaccepted_per_pair", 5),
         ("EVENTS_DAYS", 3, "retention.events_days", 3),
         ("MESSAGES_DAYS", 4, "retention.messages_days", 4),
@@ -201,6 +202,8 @@ def test_a_smaller_limit_of_djangos_own_is_the_one_that_is_published(client: Cli
     assert client.get("/v2/policy").json()["limits"]["request_bytes"] == 1_400_000
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 5_000
     assert client.get("/v2/policy").json()["limits"]["request_bytes"] == 5_000
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 3_000
+    assert client.get("/v2/policy").json()["limits"]["other_request_bytes"] == 3_000
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = None
     assert client.get("/v2/policy").json()["limits"]["request_bytes"] == 1_400_000
 
@@ -289,6 +292,9 @@ def test_the_guides_have_the_numbers_of_the_policy(client: Client, settings: Any
     assert "At the difficulty of now, 13, that is about 8192 hashes." in requests
     assert "Events are kept 17 days." in requests
     assert "4321 a day" in envelopes
+    assert "up to twice as many fit" in requests
+    assert "up to twice as many fit" in envelopes
+    assert "300 changes of contacts an hour; 4096 bytes" in " ".join(requests.split())
     assert "`message_bytes`" not in envelopes
     assert f"{policy.WAIT_SECONDS}) holds the request" in requests
     assert all(f"`{kind}`" in requests for kind in log.SCOPES)

@@ -187,6 +187,23 @@ def test_strangers_wait_among_the_requests_until_they_are_accepted(alice: Speake
     assert bob.get("/v2/inbox").json()["counts"] == {"requests": 1}
 
 
+def test_changes_of_contacts_are_limited(alice: Speaker, bob: Speaker, settings: Any) -> None:
+    """Each may write an event, which stays."""
+    settings.AGENTWEB = {**settings.AGENTWEB, "CONTACT_CHANGES_PER_HOUR": 3}
+    states = ("accepted", "blocked", "accepted", "blocked")
+    answers = [bob.ask("PUT", "/v2/contacts/alice", {"state": state}) for state in states]
+    answers.append(bob.ask("DELETE", "/v2/contacts/alice"))
+    assert [each.status_code for each in answers] == [200, 200, 200, 429, 429]
+    assert '"contact-changes";q=3;w=3600' in answers[0]["RateLimit-Policy"]
+    assert 1 <= error(answers[-1])["retry_after"] <= 1_200
+    assert [each["type"] for each in bob.get("/v2/events").json()["events"]] == [
+        "contact.accepted",
+        "contact.blocked",
+        "contact.accepted",
+    ]
+    assert alice.ask("PUT", "/v2/contacts/bob", {"state": "accepted"}).status_code == 200
+
+
 @pytest.mark.parametrize("party", ["alice", "alice@shop.example"])
 def test_a_conversation_has_both_directions(alice: Speaker, bob: Speaker, party: str) -> None:
     sent = [alice.write(bob, 1), bob.write(alice, 2)]

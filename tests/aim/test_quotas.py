@@ -92,6 +92,17 @@ def test_a_day_has_its_own_limit(alice: Person, bob: Person, settings: Any) -> N
         assert codes(alice.post(alice.write(bob), alice.write(bob))) == [None, "quota_exceeded"]
 
 
+def test_in_the_day_after_a_pause_twice_as_many_fit(alice: Person, bob: Person, settings: Any) -> None:
+    """As the guides say: units come back evenly, at no midnight."""
+    limits(settings, MESSAGES_PER_DAY=4, MESSAGE_RATE=(100, 100))
+    with clock(1_800_000_000) as time:
+        accepted = []
+        for _ in range(5):
+            accepted += [not code for code in codes(alice.post(*[alice.write(bob) for _ in range(4)]))]
+            time.forward(86_400 / 4)
+        assert sum(accepted) == 8
+
+
 def test_of_two_limits_the_longer_wait_is_told_and_neither_is_used_up(
     alice: Person, bob: Person, settings: Any
 ) -> None:

@@ -98,6 +98,36 @@ def test_challenges_of_an_address_are_limited_by_the_setting_that_the_policy_pub
         assert send(client, "POST", "/v2/challenges").status_code == 201
 
 
+def test_what_is_wrong_with_a_request_for_a_challenge_is_read_within_the_limit_only(
+    client: Client, settings: Any
+) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "CHALLENGES_PER_HOUR": 2}
+    with clock():
+        answers = [send(client, "POST", "/v2/challenges", b'{"a": 1}') for _ in range(3)]
+    assert [each.status_code for each in answers] == [422, 422, 429]
+
+
+def test_attempts_to_register_count_against_the_address_before_anything_is_verified(
+    client: Client, settings: Any
+) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "ANONYMOUS_RATE": (0.001, 2)}
+    with clock():
+        answers = []
+        for number in range(3):
+            speaker = Speaker(f"newcomer-{number}")
+            document = {"public_key": speaker.key, "challenge": "x", "solution": "1"}
+            answers.append(speaker.post(REGISTER, document))
+        body = encoded({"public_key": Speaker("newcomer").key})
+        forged = Speaker("newcomer").header("POST", REGISTER, b"other")
+        answers.append(send(client, "POST", REGISTER, body, forged))
+    assert [code(each) for each in answers] == [
+        (422, "challenge_invalid"),
+        (422, "challenge_invalid"),
+        (429, "rate_limited"),
+        (429, "rate_limited"),
+    ]
+
+
 def test_addresses_of_one_ipv6_network_are_one(client: Client, settings: Any) -> None:
     settings.AGENTWEB = {**settings.AGENTWEB, "CHALLENGES_PER_HOUR": 1}
     with clock():

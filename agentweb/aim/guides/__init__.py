@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from agentweb.aim import log, mount, policy
+from agentweb.aim import inbox, log, mount, policy
 from agentweb.http.documents import Place
 from agentweb.wire.aim.envelope import SEALED_ALGORITHM
 from agentweb.wire.aim.proof_of_work import ALGORITHM
@@ -55,6 +55,8 @@ def _values(place: Place) -> dict[str, Any]:
         "batch_max": limits["batch_max"],
         "challenge_seconds": enforced["challenge"]["expires_in"],
         "challenges": limits["challenges_per_hour_per_ip"],
+        "contact_burst": limits["new_contacts_burst"],
+        "contact_changes": limits["contact_changes_per_hour"],
         "contacts": limits["new_contacts_per_day"],
         "day": limits["messages_per_day"],
         "difficulty": enforced["challenge"]["difficulty"],
@@ -67,6 +69,7 @@ def _values(place: Place) -> dict[str, Any]:
         "messages_days": retention["messages_days"],
         "nesting": limits["nesting_max"],
         "origin": place.origin,
+        "other_bytes": limits["other_request_bytes"],
         "page_default": policy.PAGE_DEFAULT,
         "page_max": limits["page_max"],
         "past_days": enforced["envelope"]["ts_past_seconds"] // _DAY,
@@ -78,6 +81,9 @@ def _values(place: Place) -> dict[str, Any]:
         "request_bytes": limits["request_bytes"],
         "request_rate": limits["request_rate_per_second"],
         "requests_days": retention["requests_days"],
+        "requests_counted": inbox.LOOKED_AT,
+        "requests_one_by_one": inbox.SENDERS_LOOKED_AT,
+        "of_a_sender": inbox.LOOKED_AT_OF_A_SENDER,
         "sealed": SEALED_ALGORITHM,
         "skew": enforced["signature"]["max_skew_seconds"],
         "types": ", ".join(f"`{kind}`" for kind in log.SCOPES),

@@ -17,7 +17,7 @@ from agentweb.aim import authentication, errors, wakeups
 from agentweb.aim.authentication import Admitted, Verified
 from agentweb.aim.models import Agent
 from agentweb.aim.operations import Operation
-from agentweb.aim.policy import authorities, request_bytes
+from agentweb.aim.policy import authorities, other_request_bytes
 from agentweb.aim.splicing import dumps
 from agentweb.http.addresses import address_of, is_one_client
 from agentweb.http.documents import Place
@@ -104,7 +104,7 @@ class AimView(AgentView):
         )
 
     def max_body_bytes(self) -> int:
-        return request_bytes()
+        return other_request_bytes()
 
     def json(self) -> Json:
         """The body as JSON; ``{}`` when there is none."""

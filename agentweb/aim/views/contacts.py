@@ -60,11 +60,13 @@ class ContactView(AimView):
 
     def put(self, request: Request, *, name: str, **captured: Any) -> HttpResponse:
         state = self.input(_STATE)["state"]
+        self.allowances.append(contacts.take(self.agent))
         contact = contacts.set_state(self.agent, name, state, self.site)
         self.wake()
         return answer(contact)
 
     def delete(self, request: Request, *, name: str, **captured: Any) -> HttpResponse:
+        self.allowances.append(contacts.take(self.agent))
         removed = contacts.remove(self.agent, name, self.site)
         self.wake()
         return answer({"removed": removed})

@@ -44,8 +44,8 @@ class ChallengesView(AimView):
     limits_anonymous = False
 
     def post(self, request: Request, **captured: Any) -> HttpResponse:
-        self.input(_CHALLENGE)
         self.allowances.append(challenges.take(client_address(self.http_request)))
+        self.input(_CHALLENGE)
         return answer(challenges.new_challenge(self.site), status=201)
 
 
@@ -72,14 +72,16 @@ class RegisterView(AimView):
     }
 
     def identify(self) -> Caller:
-        """The signature is that of a key that may be nobody's yet; ``post`` finds out."""
+        """The signature is that of a key that may be nobody's yet; ``post`` finds out. Anyone can make such a key, so
+        the address counts, before a signature is verified."""
         address = client_address(self.http_request)
         header = self.http_request.META.get("HTTP_AUTHORIZATION")
         if header is None:
             raise self.signature_required()
+        allowance = authentication.admit_address(address)
         with self.counting(address):
             self.verified = self.verify(header)
-        return callers.anonymous(address)
+        return callers.anonymous(address, allowance)
 
     def check_key(self, key: str) -> object:
         return registration.check_key(key)
@@ -100,11 +102,10 @@ class RegisterView(AimView):
         return self.new(verified, document)
 
     def new(self, verified: Verified, document: dict[str, Any]) -> HttpResponse:
-        address = self.caller.address
         wish = registration.read_wish(document, site=self.site)
-        self.allowances.append(authentication.admit_newcomer(verified, address))
+        authentication.admit_newcomer(verified)
         try:
-            agent, allowance = registration.register(wish, address=address)
+            agent, allowance = registration.register(wish, address=self.caller.address)
         except (AgentError, registration.KeyRegisteredMeanwhile):
             # The same registration may have been sent twice at once; then this is the second.
             key = authentication.find_key(verified.key)

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 from agentweb.aim import accept, inbox, messages, shapes, threads
 from agentweb.aim.operations import CURSOR, Operation
-from agentweb.aim.policy import PAGE_DEFAULT
+from agentweb.aim.policy import PAGE_DEFAULT, request_bytes
 from agentweb.aim.views.base import AimView, answer
 from agentweb.wire.errors import Code, InputError
 from agentweb.wire.json_types import Json
@@ -84,6 +84,9 @@ class MessagesView(AimView):
             codes=(*_ITEM_CODES, Code.BATCH_TOO_LARGE),
         )
     }
+
+    def max_body_bytes(self) -> int:
+        return request_bytes()
 
     def post(self, request: Request, **captured: Any) -> HttpResponse:
         document = self.json()
