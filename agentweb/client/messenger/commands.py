@@ -129,6 +129,9 @@ def _inbox(agent: _Agent, options: argparse.Namespace) -> Said:
     lines = [_message_line(message) for message in page.messages]
     if page.requests and options.lane != "requests":
         lines.append(f"({page.requests} waiting: inbox --lane requests)")
+    if page.unreadable:
+        # Also where programs read the rest.
+        sys.stderr.write(f"{page.unreadable} of what the service gave are no messages, and are left out.\n")
     return [message.as_dict() for message in page.messages], lines
 
 
@@ -201,6 +204,8 @@ def _body(text: str) -> Json:
             raise ClientError(
                 error.code, f"The message is not JSON, though it begins so: {error.message}"
             ) from None
+    if not text.strip():
+        raise ClientError(Code.INVALID_INPUT, "The message is empty; write a text, or JSON.", field="MESSAGE")
     return {"text": text}
 
 

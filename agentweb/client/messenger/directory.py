@@ -91,5 +91,5 @@ def _read(answer: Any, name: str, authority: str) -> Record:
 
 
 def is_unknown(error: Exception) -> bool:
-    """Is there no agent of the name?"""
-    return isinstance(error, SiteError) and error.code == Code.NOT_FOUND
+    """Is there no agent of the name, or none that the service would tell of? A limit says nothing of the agent."""
+    return isinstance(error, SiteError) and error.status < 500 and error.status != 429

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from agentweb.client.messenger import registering, trial
 from agentweb.client.messenger.directory import Directory, Record
 from agentweb.client.messenger.link import Link
 from agentweb.client.messenger.messages import Reader
+from agentweb.client.messenger.paging import Paging
 from agentweb.client.messenger.reading import WAIT_SECONDS, Event, Events, Inbox, Page
 from agentweb.client.messenger.registering import Progress
 from agentweb.client.messenger.sending import Outcome, Receipt, Sender
@@ -110,8 +112,10 @@ class Messenger:
         """Send a message to ``name@authority``, connecting first when need be; the service's receipt.
 
         Every call is a message of its own. When this raises UnreachableError or for a limit, the message is kept, and
-        ``resume`` sends it. Raises SiteError for what the service refuses, InputError for what is no message.
+        ``resume`` sends it. Raises SiteError for what the service refuses, InputError for what is no message, and
+        ClientError ``remote_authority`` for an address at another service.
         """
+        self._require_local(to)
         if self.identity is None:
             self.connect(progress=progress)
         waiting = self.prepare(to, body, type=type, reply_to=reply_to, thread_id=thread_id, sealed=sealed)
@@ -129,9 +133,10 @@ class Messenger:
     ) -> Waiting:
         """The signed envelope, on the disk and not sent: ``send_prepared`` or ``resume`` sends it.
 
-        Raises ClientError ``not_connected``, and InputError for what is no message.
+        Raises ClientError ``not_connected`` and ``remote_authority``, and InputError for what is no message.
         """
         identity = self._require_identity()
+        self._require_local(to)
         fields = envelopes.compose(
             identity.address,
             to,
@@ -183,25 +188,28 @@ class Messenger:
 
     def forget(self, who: str) -> None:
         """Make an agent a stranger again."""
+        self._require_identity()
         self._link.call("DELETE", self.service.contacts(self._name(who)))
 
     def contacts(self, state: str | None = None) -> list[dict[str, Any]]:
         """All contacts, by name: ``{"name", "address", "state", …}``."""
-        found: list[dict[str, Any]] = []
-        cursor = None
+        found: dict[str, dict[str, Any]] = {}
+        cursor, progress = None, Paging()
         while True:
             page = self._link.call(
                 "GET", self.service.contacts(), query={"state": state, "cursor": cursor, "limit": 100}
             )
+            known = len(found)
             try:
-                found += page["items"]
+                found |= {str(each["name"]): dict(each) for each in page["items"]}
                 cursor = page["next_cursor"]
-            except (KeyError, TypeError):
+            except (KeyError, TypeError, ValueError):
                 raise ClientError(
                     Code.RESPONSE_INVALID, "The service's answer is not a page of contacts."
                 ) from None
             if not isinstance(cursor, str):
-                return found
+                return list(found.values())
+            progress.made(cursor, is_new=len(found) > known)
 
     def agent(self, name: str) -> Record:
         """Another agent: its address, keys and status. Raises SiteError ``not_found``, ClientError ``key_changed``."""
@@ -217,17 +225,19 @@ class Messenger:
 
     def events_after(self, cursor: str) -> Iterator[Event]:
         """The events after a cursor, without touching the one that is kept, and seen or not."""
-        reader = self._reader()
+        reader, progress = self._reader(), Paging()
         while True:
             page = self._link.call("GET", self.service.events, query={"after": cursor, "limit": 100})
-            yield from Events.look_at(page, reader)
+            found = Events.look_at(page, reader)
+            yield from found
             if page["has_more"] is not True:
                 return
             cursor = page["cursor"]
+            progress.made(cursor, is_new=bool(found))
 
     def cursor_now(self) -> str:
         """The cursor of this moment."""
-        return str(self._link.call("GET", self.service.events, query={"after": "now"})["cursor"])
+        return Events.place(self._link.call("GET", self.service.events, query={"after": "now"}))
 
     def try_out(self, progress: Progress | None = None) -> Iterator[trial.Step]:
         """Go once through the protocol with a message to oneself: the steps, each when it has passed."""
@@ -270,6 +280,7 @@ class Messenger:
         )
 
     def _set_contact(self, who: str, state: str) -> None:
+        self._require_identity()
         self._link.call("PUT", self.service.contacts(self._name(who)), body={"state": state})
 
     def _name(self, who: str) -> str:
@@ -277,7 +288,24 @@ class Messenger:
             address = parse_address(self._address(who))
         except ValueError as error:
             raise ClientError(Code.INVALID_ADDRESS, str(error)) from None
+        self._require_here(address)
         return address.name
+
+    def _require_local(self, to: str) -> None:
+        """Raise for an address at another service; what is no address at all is said where the message is made."""
+        with suppress(ValueError):
+            recipient = parse_recipient(to)
+            if isinstance(recipient, Address):
+                self._require_here(recipient)
+
+    def _require_here(self, address: Address) -> None:
+        if address.authority != self.authority:
+            raise ClientError(
+                Code.REMOTE_AUTHORITY,
+                f"{address} is at another messenger than {self.authority}, which has its own agents only. Connect to "
+                f"{address.authority}.",
+                site=self.authority,
+            )
 
     def _address(self, who: str) -> str:
         return who if "@" in who else f"{who}@{self.authority}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from agentweb.client.errors import SiteError, UnreachableError
 from agentweb.client.messenger.link import Link, Query
 from agentweb.client.messenger.messages import Message, Reader
+from agentweb.client.messenger.paging import Paging
 from agentweb.client.messenger.store import MessengerStore
 from agentweb.wire.errors import AgentError, ClientError, Code
 from agentweb.wire.json_types import Json
@@ -22,6 +23,10 @@ GAP: Final = "gap"
 
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 30.0
+_LONGEST_WAIT: Final = 3_600.0
+"""Seconds after which a service is asked again, however much later it wants to be."""
+_GAPS: Final = 3
+"""How often in a row a service may say that its log has lost our place."""
 _MESSAGES: Final = frozenset({"message", "request"})
 
 
@@ -53,11 +58,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Messages, the newest first, and where the next page begins; ``requests`` is how many strangers wait."""
+    """Messages, the newest first, and where the next page begins; ``requests`` is how many strangers wait.
+
+    ``tombstones`` are what the service says of messages of the page that are gone, and ``unreadable`` is how many of
+    its entries are no messages.
+    """
 
     messages: tuple[Message, ...]
     next_cursor: str | None
     requests: int | None = None
+    tombstones: tuple[Json, ...] = ()
+    unreadable: int = 0
 
 
 class Inbox:
@@ -83,31 +94,54 @@ class Inbox:
         query = {"in": with_, "cursor": cursor, "limit": limit}
         return self._read(self._link.call("GET", self._link.service.thread(root), query=query))
 
-    def all(self, *, lane: str | None = None, with_: str | None = None) -> Iterator[Message]:
-        """Every message, page by page; each once."""
-        cursor = None
+    def pages(self, *, lane: str) -> Iterator[Page]:
+        """Every page of a lane, until there are no more messages."""
+        cursor, progress, known = None, Paging(), set[tuple[str, str]]()
         while True:
-            page = self.page(lane=lane, with_=with_, cursor=cursor, limit=PAGE)
-            yield from page.messages
-            if page.next_cursor is None or page.next_cursor == cursor:
+            page = self.page(lane=lane, cursor=cursor, limit=PAGE)
+            yield page
+            if page.next_cursor is None:
                 return
+            found = {(message.sender, message.id) for message in page.messages}
+            progress.made(page.next_cursor, is_new=not found <= known)
+            known |= found
             cursor = page.next_cursor
 
     def _read(self, answer: Any) -> Page:
         try:
-            items: list[Any] = []
-            for item in answer["items"]:
-                # Requests come as groups of one sender.
-                items += item.get("messages", [item])
-            following = answer["next_cursor"]
+            entries, following = answer["items"], answer["next_cursor"]
             waiting = answer["counts"]["requests"] if "counts" in answer else None
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError):
             raise _invalid("a page of messages") from None
+        if not isinstance(entries, list):
+            raise _invalid("a page of messages")
+        messages: list[Message] = []
+        tombstones: list[Json] = []
+        unreadable = 0
+        for item in (item for entry in entries for item in _items(entry)):
+            if isinstance(item, dict) and "tombstone" in item:
+                tombstones.append(item["tombstone"])
+                continue
+            try:
+                messages.append(self._reader.message(item))
+            except ClientError as error:
+                if error.code != Code.RESPONSE_INVALID:
+                    raise
+                # One of them is not to keep all others from being read.
+                unreadable += 1
         return Page(
-            tuple(self._reader.message(item) for item in items),
+            tuple(messages),
             following if isinstance(following, str) else None,
             waiting if isinstance(waiting, int) else None,
+            tuple(tombstones),
+            unreadable,
         )
+
+
+def _items(entry: Any) -> list[Any]:
+    """The items of an entry: requests come as groups of one sender."""
+    grouped = entry.get("messages") if isinstance(entry, dict) else None
+    return grouped if isinstance(grouped, list) else [entry]
 
 
 class Events:
@@ -135,18 +169,19 @@ class Events:
 
         With ``follow`` it goes on for ever, through outages of the service; without, it ends with what is there.
         """
-        pause = _FIRST_PAUSE
+        pause, gaps, progress = _FIRST_PAUSE, 0, Paging()
         while True:
             begun = time.monotonic()
             try:
                 answer = self._ask(follow=follow)
             except SiteError as error:
-                if error.code in {Code.CURSOR_EXPIRED, Code.CURSOR_FUTURE}:
+                if error.code in {Code.CURSOR_EXPIRED, Code.CURSOR_FUTURE} and gaps < _GAPS:
+                    gaps += 1
                     yield from self._recover(error)
                     continue
                 if not follow or error.retry_after is None:
                     raise
-                self._sleep(error.retry_after)
+                self._sleep(min(error.retry_after, _LONGEST_WAIT))
                 continue
             except UnreachableError:
                 if not follow:
@@ -154,14 +189,16 @@ class Events:
                 self._sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 continue
-            pause = _FIRST_PAUSE
+            pause, gaps = _FIRST_PAUSE, 0
             page = _EventPage.read(answer)
-            yield from self._hand_out(page)
+            count = yield from self._hand_out(page)
             if page.has_more:
+                progress.made(page.cursor, is_new=count > 0)
                 continue
             if not follow:
                 return
-            if not page.events and time.monotonic() - begun < _FIRST_PAUSE:
+            progress = Paging()
+            if not count and time.monotonic() - begun < _FIRST_PAUSE:
                 # The service could not let us wait.
                 self._sleep(page.retry_after or _FIRST_PAUSE)
 
@@ -169,20 +206,28 @@ class Events:
         query: Query = {"after": self._cursor(), "limit": PAGE, "wait": WAIT_SECONDS if follow else None}
         return self._link.call("GET", self._link.service.events, query=query, wait=follow)
 
-    def _hand_out(self, page: _EventPage) -> Iterator[Event]:
-        authority = self._link.authority
+    def _hand_out(self, page: _EventPage) -> Generator[Event, None, int]:
+        """The events of the page that were not seen before; how many."""
+        authority, count = self._link.authority, 0
         for entry in page.events:
             event = _event(entry, self._reader)
             key = None if event.message is None else (event.message.sender, event.message.id)
             if key is None or not self._store.is_seen(authority, *key):
+                count += 1
                 yield event
             self._store.commit(authority, event.cursor, key)
         self._store.commit(authority, page.cursor)
+        return count
 
     @staticmethod
     def look_at(answer: Any, reader: Reader) -> list[Event]:
         """The events of a page, without committing to anything."""
         return [_event(entry, reader) for entry in _EventPage.read(answer).events]
+
+    @staticmethod
+    def place(answer: Any) -> str:
+        """The cursor of a page."""
+        return _EventPage.read(answer).cursor
 
     def _recover(self, error: AgentError) -> Iterator[Event]:
         """The log no longer has what comes after our cursor: take what the inbox has, then go on where it begins."""
@@ -193,12 +238,16 @@ class Events:
         authority = self._link.authority
         yield Event(GAP, None, None, None, data={"code": error.code, "details": details})
         for lane in ("primary", "requests"):
-            for message in self._inbox.all(lane=lane):
-                key = (message.sender, message.id)
-                if not self._store.is_seen(authority, *key):
-                    kind = "request" if lane == "requests" else "message"
-                    yield Event(kind, None, message.received_at, None, message, recovered=True)
-                    self._store.commit(authority, seen=key)
+            kind = "request" if lane == "requests" else "message"
+            for page in self._inbox.pages(lane=lane):
+                for message in page.messages:
+                    key = (message.sender, message.id)
+                    if not self._store.is_seen(authority, *key):
+                        yield Event(kind, None, message.received_at, None, message, recovered=True)
+                        self._store.commit(authority, seen=key)
+                if page.unreadable:
+                    problem = f"{page.unreadable} of the inbox are no messages."
+                    yield Event(kind, None, None, None, data={"problem": problem}, recovered=True)
         self._store.commit(authority, oldest)
 
 
@@ -208,7 +257,7 @@ def _event(entry: Any, reader: Reader) -> Event:
         if not isinstance(kind, str) or not isinstance(cursor, str):
             raise TypeError(kind)
         data = entry.get("data")
-        at, scope = entry.get("at"), entry.get("scope")
+        at, scope = (value if isinstance(value, str) else None for value in map(entry.get, ("at", "scope")))
     except (KeyError, TypeError, AttributeError):
         raise _invalid("an event") from None
     message = None

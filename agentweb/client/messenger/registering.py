@@ -20,6 +20,8 @@ WORK_TOO_HARD: Final = "work_too_hard"
 
 _ROUNDS: Final = 3
 _MARGIN: Final = 5.0
+_LONGEST: Final = 86_400.0
+"""Seconds for which work that is done is kept at most."""
 
 Progress = Callable[[int, int], None]
 """Told the attempts so far, and how many are needed on average."""
@@ -80,8 +82,15 @@ def _ask(link: Link, wish: dict[str, Any]) -> Any:
 def _work(link: Link, public: str, clock: Callable[[], float], progress: Progress | None) -> Work:
     given = link.call("POST", link.service.challenge, body={}, signed=False)
     try:
-        challenge, difficulty, seconds = given["challenge"], given["difficulty"], float(given["expires_in"])
-        if given["algorithm"] != ALGORITHM or not is_challenge(challenge) or type(difficulty) is not int:
+        challenge, difficulty, seconds = given["challenge"], given["difficulty"], given["expires_in"]
+        is_one = (
+            given["algorithm"] == ALGORITHM
+            and is_challenge(challenge)
+            and type(difficulty) is int
+            and type(seconds) in {int, float}
+            and seconds > 0
+        )
+        if not is_one:
             raise ValueError(challenge)
     except (KeyError, TypeError, ValueError):
         raise ClientError(Code.RESPONSE_INVALID, "The service gave a challenge that is none.") from None
@@ -90,7 +99,7 @@ def _work(link: Link, public: str, clock: Callable[[], float], progress: Progres
             WORK_TOO_HARD,
             f"The service asks for work of {difficulty} bits; this client does up to {MAX_DIFFICULTY}.",
         )
-    ends = clock() + seconds
+    ends = clock() + min(seconds, _LONGEST)
     expected = 2**difficulty
 
     def report(attempts: int) -> None:

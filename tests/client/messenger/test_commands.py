@@ -118,8 +118,14 @@ def test_the_trial_prints_each_step_and_events_stream_as_json(run: Run, url: str
         (["send", "Bob@127.0.0.1:1", "x"], "invalid_address"),
         (["send", "bob@127.0.0.1:1", "{x"], "malformed_json"),
         (["send", "bob@127.0.0.1:1", "x", "--at", "nowhere"], "site_unreachable"),
+        (["send", "bob@127.0.0.1:1", ""], "invalid_input"),
+        (["send", "bob@127.0.0.1:1", " \n"], "invalid_input"),
+        (["send", "bob@127.0.0.1:1", "-"], "invalid_input"),
+        (["send", "bob@other.example", "x", "--at", "http://127.0.0.1:1"], "remote_authority"),
+        (["accept", "bob@127.0.0.1:1"], "not_connected"),
+        (["block", "bob@127.0.0.1:1"], "not_connected"),
     ],
-    ids=lambda value: value[0] if isinstance(value, list) else value,
+    ids=lambda value: " ".join(value).strip() if isinstance(value, list) else value,
 )
 def test_what_cannot_be_done_ends_with_1_and_a_code(
     run: Run, db: None, arguments: list[str], code: str

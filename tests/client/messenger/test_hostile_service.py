@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import httpx
 import pytest
 
-from agentweb.client.messenger import Messenger
+from agentweb.client.messenger import Messenger, paging
 from agentweb.client.messenger.messages import Message
+from agentweb.wire import clock as wire_clock
 from agentweb.wire.aim import envelope
 from agentweb.wire.aim.keys import encryption_key, key_id, public_of
 from agentweb.wire.aim.sealed import seal
@@ -238,6 +242,11 @@ def test_a_manifest_of_somebody_else_is_not_believed(agent: Make, network: Netwo
         ({"challenge": "a b"}, "response_invalid"),
         ({"algorithm": "argon2"}, "response_invalid"),
         ({"expires_in": None}, "response_invalid"),
+        ({"expires_in": float("nan")}, "response_invalid"),
+        ({"expires_in": "nan"}, "response_invalid"),
+        ({"expires_in": "inf"}, "response_invalid"),
+        ({"expires_in": True}, "response_invalid"),
+        ({"expires_in": -1}, "response_invalid"),
     ],
     ids=str,
 )
@@ -367,3 +376,230 @@ def test_no_messenger_is_said_in_words(agent: Make, network: Network) -> None:
     with pytest.raises(AgentError) as refused:
         agent("alice").connect()
     assert refused.value.code == "manifest_invalid"
+
+
+def test_work_is_not_kept_for_longer_than_a_day(agent: Make, network: Network) -> None:
+    def alter(request: Any, answer: Any) -> Any:
+        if "challenge" in answer:
+            return {**answer, "expires_in": 1e300}
+        return {"error": {"code": "name_taken", "message": ""}} if "agent" in answer else answer
+
+    network.alter = alter
+    network.status = 409
+    alice = agent("alice")
+    before = wire_clock.now()
+    with pytest.raises(AgentError):
+        alice.connect("alice")
+    network.status = None
+    with pytest.raises(AgentError):
+        alice.connect("alice")
+    work = alice.store.work("shop.example", public_of(alice.keystore.key))
+    assert work is None or work.expires <= before + 90_000
+
+
+def endless(network: Network, path: str, change: Change) -> None:
+    """Let the service say at every page of ``path`` that there is another one."""
+    count = itertools.count()
+
+    def alter(request: Any, answer: Any) -> Any:
+        return {**answer, **change({"count": next(count), **answer})} if request.url.path == path else answer
+
+    network.alter = alter
+    network.seen.clear()
+
+
+ANOTHER: dict[str, Change] = {
+    "the same cursor": lambda answer: "AAAA",
+    "two cursors": lambda answer: f"AAA{answer['count'] % 2}",
+    "always new cursors": lambda answer: f"A{answer['count']:06d}",
+}
+
+
+@pytest.mark.parametrize("another", ANOTHER)
+@pytest.mark.parametrize("follow", [False, True])
+def test_events_that_never_come_are_not_asked_for_without_end(
+    bob: Messenger, network: Network, monkeypatch: pytest.MonkeyPatch, another: str, follow: bool
+) -> None:
+    monkeypatch.setattr(paging, "EMPTY_PAGES", 5)
+    list(bob.events())
+    cursor = bob.cursor_now()
+    ask = bob._link.call
+
+    def call(method: str, path: str, **given: Any) -> Any:
+        given["query"] = {**given["query"], "after": cursor, "wait": None}
+        return ask(method, path, **given)
+
+    bob._link.call = call  # type: ignore[method-assign]
+    endless(
+        network,
+        "/v2/events",
+        lambda answer: {"events": [], "has_more": True, "cursor": ANOTHER[another](answer)},
+    )
+    for read in (lambda: bob.events(follow=follow), lambda: bob.events_after(cursor)):
+        network.seen.clear()
+        with pytest.raises(AgentError) as refused:
+            list(read())
+        assert refused.value.code == "response_invalid"
+        assert len(network.seen) <= 6
+
+
+def test_the_same_events_again_and_again_are_not_asked_for_without_end(
+    alice: Messenger, bob: Messenger, network: Network
+) -> None:
+    start = bob.cursor_now()
+    alice.send(BOB, 1)
+    ask = bob._link.call
+
+    def call(method: str, path: str, **given: Any) -> Any:
+        if "after" in given.get("query", {}):
+            given["query"]["after"] = start
+        return ask(method, path, **given)
+
+    bob._link.call = call  # type: ignore[method-assign]
+    endless(network, "/v2/events", lambda answer: {"has_more": True, "cursor": "AAAA"})
+    with pytest.raises(AgentError) as refused:
+        list(bob.events())
+    assert refused.value.code == "response_invalid"
+    assert len(network.to("/v2/events")) == 2
+
+
+@contextmanager
+def answered(
+    bob: Messenger, network: Network, answer: Callable[[httpx.Request, httpx.Response], httpx.Response]
+) -> Iterator[Messenger]:
+    """Bob, of whose answers some are others: with their own status."""
+
+    class Between(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            response = network.handle_request(request)
+            response.read()
+            return answer(request, response)
+
+    with httpx.Client(transport=Between()) as http:
+        yield Messenger("https://shop.example", bob.keystore, http=http, allow_hosts=["shop.example"])
+
+
+def refusal(status: int, code: str, **members: Any) -> httpx.Response:
+    return httpx.Response(status, json={"error": {"code": code, "message": "", **members}})
+
+
+def test_a_log_that_is_always_lost_is_not_recovered_without_end(bob: Messenger, network: Network) -> None:
+    count = itertools.count()
+
+    def lost(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if request.url.path != "/v2/events":
+            return response
+        return refusal(410, "cursor_expired", details={"oldest_cursor": f"A{next(count)}"})
+
+    with answered(bob, network, lost) as reader, pytest.raises(AgentError) as refused:
+        list(reader.events())
+    assert refused.value.code == "cursor_expired"
+    assert next(count) == 4
+
+
+def test_contacts_that_go_round_are_not_read_without_end(
+    alice: Messenger, bob: Messenger, network: Network
+) -> None:
+    bob.accept("alice")
+    ask = bob._link.call
+    bob._link.call = lambda method, path, **given: ask(  # type: ignore[method-assign]
+        method, path, **{**given, "query": {"limit": 100}}
+    )
+    endless(network, "/v2/contacts", lambda answer: {"next_cursor": "AAAA"})
+    with pytest.raises(AgentError) as refused:
+        bob.contacts()
+    assert refused.value.code == "response_invalid"
+    assert len(network.seen) == 2
+
+
+def test_a_service_that_wants_to_be_left_alone_for_months_is_asked_again_within_an_hour(
+    agent: Make, bob: Messenger, network: Network
+) -> None:
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        network.alter = network.status = None
+        alice = agent("alice")
+        alice.connect("alice")
+        alice.send(BOB, "at last")
+
+    limit = {"code": "rate_limited", "message": "", "retry_after": 10_000_000}
+    later = agent("bob", sleep=pause)
+    network.status = 429
+    network.alter = lambda request, answer: {"error": limit} if "events" in request.url.path else answer
+    later._link._service = bob.service
+    event = next(later.events(follow=True))
+    assert event.message is not None
+    assert event.message.body == "at last"
+    assert pauses == [3_600]
+
+
+BROKEN: list[Any] = [None, {}, [], 1, "x", {"envelope": None}, {"envelope": {"id": 1}}, {"messages": [None]}]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=str)
+@pytest.mark.parametrize("lane", ["inbox", "requests"])
+def test_an_entry_that_is_no_message_does_not_keep_the_others_from_being_read(
+    alice: Messenger, bob: Messenger, network: Network, broken: Any, lane: str
+) -> None:
+    alice.send(BOB, 1)
+    if lane == "inbox":
+        bob.accept("alice")
+
+    def alter(request: Any, answer: Any) -> Any:
+        if request.url.path == "/v2/inbox":
+            answer["items"].insert(0, broken)
+        return answer
+
+    network.alter = alter
+    page = bob.inbox() if lane == "inbox" else bob.requests()
+    assert ([message.body for message in page.messages], page.unreadable) == ([1], 1)
+
+
+def test_after_a_gap_what_is_no_message_is_told_and_the_rest_is_read(
+    alice: Messenger, bob: Messenger, network: Network
+) -> None:
+    alice.send(BOB, 1)
+    bob.accept("alice")
+    is_lost = [True]
+
+    def changed(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        found = response.json()
+        if request.url.path == "/v2/events" and is_lost:
+            is_lost.clear()
+            return refusal(410, "cursor_expired", details={"oldest_cursor": found["cursor"]})
+        if request.url.path == "/v2/inbox" and found["items"]:
+            found["items"].append({"envelope": 1})
+        return httpx.Response(response.status_code, json=found)
+
+    with answered(bob, network, changed) as reader:
+        gap, message, broken = reader.events()
+    assert gap.type == "gap"
+    assert message.message is not None
+    assert (message.message.body, broken.message) == (1, None)
+    assert broken.data == {"problem": "1 of the inbox are no messages."}
+
+
+def test_an_author_whom_the_service_does_not_tell_of_does_not_keep_the_others_from_being_read(
+    alice: Messenger, bob: Messenger, agent: Make, network: Network
+) -> None:
+    alice.send(BOB, 1)
+    carol = agent("carol")
+    carol.connect("carol")
+    carol.send(BOB, 2)
+
+    def hidden(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        return refusal(403, "forbidden") if request.url.path == "/v2/agents/alice" else response
+
+    with answered(bob, network, hidden) as reader:
+        found = reader.requests().messages
+    assert [(message.body, message.problem) for message in found] == [(2, None), (None, "unknown_agent")]
+
+
+def test_a_place_that_is_none_is_said_to_be(bob: Messenger, network: Network) -> None:
+    for answer in (None, [], {}, {"cursor": 1}):
+        network.alter = lambda request, _given, answer=answer: answer
+        with pytest.raises(AgentError) as refused:
+            bob.cursor_now()
+        assert refused.value.code == "response_invalid"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from agentweb.testing.clocks import Clock
 from agentweb.wire import clock as wire_clock
 from agentweb.wire.aim.authorization import parse_header
 from agentweb.wire.aim.names import key_name
+from agentweb.wire.clock import now_datetime
 from agentweb.wire.encoding import b64url
 from agentweb.wire.errors import AgentError, ClientError, InputError
 from tests.client.messenger.conftest import Make, Network
@@ -224,6 +226,60 @@ def test_what_is_no_message_is_refused_before_it_is_kept(alice: Messenger, netwo
             alice.send(to, body)
     assert network.seen == []
     assert alice.outbox() == []
+
+
+ELSEWHERE = "bob@other.example"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda agent: agent.send(ELSEWHERE, 1), id="send"),
+        pytest.param(lambda agent: agent.send(ELSEWHERE, 1, sealed=True), id="seal"),
+        pytest.param(lambda agent: agent.prepare(ELSEWHERE, 1), id="prepare"),
+        pytest.param(lambda agent: agent.accept(ELSEWHERE), id="accept"),
+        pytest.param(lambda agent: agent.block(ELSEWHERE), id="block"),
+        pytest.param(lambda agent: agent.forget(ELSEWHERE), id="forget"),
+        pytest.param(lambda agent: agent.agent(ELSEWHERE), id="agent"),
+    ],
+)
+def test_somebody_at_another_service_is_not_taken_for_one_of_that_name_here(
+    alice: Messenger, bob: Messenger, network: Network, call: Callable[[Messenger], object]
+) -> None:
+    network.seen.clear()
+    with refusal(ClientError) as refused:
+        call(alice)
+    assert refused.value.code == "remote_authority"
+    assert "other.example" in refused.value.message
+    assert network.seen == alice.outbox() == []
+
+
+def test_nobody_is_registered_for_a_message_that_cannot_be_sent(agent: Make, network: Network) -> None:
+    with refusal(ClientError):
+        agent("alice").send(ELSEWHERE, 1)
+    assert network.seen == []
+
+
+def test_contacts_are_for_who_is_connected(agent: Make, network: Network) -> None:
+    for change in (agent("alice").accept, agent("alice").block, agent("alice").forget):
+        with refusal(ClientError) as refused:
+            change("bob")
+        assert refused.value.code == "not_connected"
+    assert network.seen == []
+
+
+def test_a_thread_is_read_though_one_of_its_messages_is_gone(alice: Messenger, bob: Messenger) -> None:
+    root = alice.send(BOB, "root")
+    removed = alice.send(BOB, "removed", reply_to=root.id)
+    last = bob.send("alice@shop.example", "last", reply_to=root.id)
+    Message.objects.filter(message_id=removed.id).update(
+        state="removed", envelope="", ended_at=now_datetime()
+    )
+    page = bob.thread(root.id, "alice")
+    assert [message.id for message in page.messages] == [root.id, last.id]
+    [tombstone] = page.tombstones
+    assert isinstance(tombstone, dict)
+    assert tombstone["id"] == removed.id
 
 
 def test_a_refusal_for_good_ends_the_message_and_others_keep_it(
