@@ -14,8 +14,9 @@ from django.core import checks
 
 from agentweb import conf, rooms
 from agentweb.access.checks import check_durability, check_site_key, check_transaction_mode
-from agentweb.catalog.checks import check_declarations
+from agentweb.catalog.checks import check_declarations, nothing_declared
 from agentweb.catalog.drf.view_checks import check_views
+from agentweb.catalog.registry import registry
 from agentweb.people.checks import check_approval_pages, check_login
 
 TAG: Final = "agentweb"
@@ -86,6 +87,17 @@ def check_distribution(
     ]
 
 
+def check_anything_declared(
+    app_configs: Sequence[AppConfig] | None = None, **kwargs: Any
+) -> list[checks.CheckMessage]:
+    """W014. A messenger alone needs no actions, and pages may be for reading only."""
+    on = rooms.switched_on()
+    is_of_use = "agent_actions" in on or ("aip" in on and not registry.pages())
+    if not is_of_use or registry.faults() or registry.actions():
+        return []
+    return [nothing_declared()]
+
+
 def check_rooms(app_configs: Sequence[AppConfig] | None = None, **kwargs: Any) -> list[checks.CheckMessage]:
     """What each protocol room has to say: mostly, whether what it advertises answers."""
     return [message for check in rooms.checks() for message in check(app_configs)]
@@ -104,7 +116,13 @@ def _normal(name: str) -> str:
     return name.lower().replace("_", "-").replace(".", "-")
 
 
-for check in (check_settings, check_distribution, check_declarations, check_transaction_mode):
+for check in (
+    check_settings,
+    check_distribution,
+    check_declarations,
+    check_anything_declared,
+    check_transaction_mode,
+):
     checks.register(check, TAG)
 checks.register(check_rooms, TAG, checks.Tags.urls)
 checks.register(check_views, TAG, checks.Tags.urls)

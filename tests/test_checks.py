@@ -17,11 +17,11 @@ from django.core import checks
 from django.test import override_settings
 
 import agentweb
-from agentweb import action, conf
+from agentweb import action, conf, page
 from agentweb.catalog.checks import check_declarations
 from agentweb.catalog.faults import DANGEROUS, FaultId
 from agentweb.catalog.registry import registry
-from agentweb.checks import check_distribution, check_settings
+from agentweb.checks import check_anything_declared, check_distribution, check_settings
 from tests.catalog.declarations import handler
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -158,7 +158,7 @@ def test_faults_of_declarations_are_checks_of_their_level() -> None:
 
 def test_a_site_without_any_action_is_told_where_they_are_looked_for() -> None:
     with registry.only():
-        found = one(check_declarations())
+        found = one(check_anything_declared())
     assert (found.id, found.level) == ("agentweb.W014", checks.WARNING)
     assert found.msg == (
         "No action is registered; agents.py was looked for in tests.site and found in tests.site."
@@ -172,6 +172,30 @@ def test_a_declaration_with_a_fault_is_not_told_as_none() -> None:
     with registry.only():
         action("two", scope="*")(handler)
         assert one(check_declarations()).id == "agentweb.E013"
+        assert check_anything_declared() == []
+
+
+@pytest.mark.parametrize(
+    ("on", "has_page", "is_told"),
+    [
+        (["aim"], False, False),
+        (["aim", "aip"], False, True),
+        (["aim", "aip"], True, False),
+        (["aip", "agent_actions"], True, True),
+        (["agent_actions"], False, True),
+        ([], False, False),
+        (None, True, True),
+    ],
+)
+def test_a_site_is_told_of_actions_that_it_has_none_of_where_agents_could_call_them(
+    on: list[str] | None, has_page: bool, is_told: bool, settings: Any
+) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "ROOMS": on}
+    with registry.only():
+        if has_page:
+            page("/cart", title="Cart")
+        found = [each.id for each in check_anything_declared()]
+    assert found == ["agentweb.W014"] * is_told
 
 
 @pytest.mark.django_db

@@ -8,6 +8,7 @@ W071       an action names a page that is not declared
 W072       an action of a page has no form on AIP (see ``projection_checks``)
 W073       django-cors-headers covers our paths and would answer their preflights by the site's own policy
 W074       a page has browser actions, and no browser can be known (see ``bridge.checks``)
+W075       PAGE_NEGOTIATION is on, and the middleware that it needs is not there
 ========== =============================================================================================
 """
 
@@ -20,7 +21,9 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning
 from django.urls import URLPattern, get_resolver
+from django.utils.module_loading import import_string
 
+from agentweb import conf
 from agentweb.aip.addresses import FORMS, manifest_path
 from agentweb.aip.bridge.checks import check_logins
 from agentweb.aip.projection_checks import check_projections
@@ -32,6 +35,7 @@ from agentweb.http.site_urls import NO_SUCH_PATH
 from agentweb.http.urlconf import is_ours, name_of, path_info, patterns_at, views_at
 
 _CORS: Final = "corsheaders.middleware.CorsMiddleware"
+_LINKS: Final = "agentweb.middleware.PageLinksMiddleware"
 _SAMPLES: Final = ("0", "x", "00000000-0000-4000-8000-000000000000")
 """Values for the parameters of a path: what Django's own converters take."""
 
@@ -145,6 +149,25 @@ def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     ]
 
 
+def check_negotiation(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """W075."""
+    if not conf.get("PAGE_NEGOTIATION") or any(map(_is_links, settings.MIDDLEWARE)):
+        return []
+    return [
+        Warning(
+            "AGENTWEB['PAGE_NEGOTIATION'] is on, and nothing comes of it: its middleware is not there.",
+            hint=f"Add {_LINKS!r} to MIDDLEWARE, where LocaleMiddleware is, after it.",
+            id="agentweb.W075",
+        )
+    ]
+
+
+def _is_links(middleware: str) -> bool:
+    """Whether it is the middleware of page links, or one that a site has made of it."""
+    bases = getattr(import_string(middleware), "__mro__", ())
+    return any(f"{each.__module__}.{each.__qualname__}" == _LINKS for each in bases)
+
+
 def _is_included() -> bool:
     """Whether our URLs answer at all; W040 speaks where they do not."""
     if not getattr(settings, "ROOT_URLCONF", None):
@@ -206,5 +229,6 @@ CHECKS: Final[tuple[Callable[..., list[CheckMessage]], ...]] = (
     check_projections,
     check_cors,
     check_logins,
+    check_negotiation,
 )
 """What ``agentweb.checks`` runs for this room."""

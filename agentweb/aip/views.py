@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from rest_framework.request import Request
@@ -21,7 +22,7 @@ from agentweb.http.headers import answer_document, is_preflight
 from agentweb.http.mount import mount_prefix
 from agentweb.http.site_urls import nothing_at
 from agentweb.http.views import AgentView, method_not_allowed
-from agentweb.wire.errors import Code, RequestError
+from agentweb.wire.errors import AgentError, Code, RequestError
 
 _INCLUDE: Final = "include"
 _DENIED: Final = "denied"
@@ -61,14 +62,27 @@ class PageManifestView(AgentView):
             super().check_route()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        if self.page.permission is None or is_preflight(self.http_request):
+        if self.page.permission is None:
+            super().initial(request, *args, **kwargs)
             return
-        if not self.page.is_visible_to(self.caller.user, kwargs):
-            self.is_hidden = True
-            raise RequestError(Code.NOT_FOUND, "Nothing is here.")
+        try:
+            super().initial(request, *args, **kwargs)
+        except AgentError:
+            # What is wrong with the request is said of pages that everybody may know of: of another one it would tell
+            # that it is there, to whoever sends a token of no worth.
+            self._require_visible(AnonymousUser(), kwargs)
+            raise
+        if is_preflight(self.http_request):
+            return
+        self._require_visible(self.caller.user, kwargs)
         if self.http_request.method not in self.allowed_methods:
             raise method_not_allowed(self.allowed_methods)
+
+    def _require_visible(self, user: Any, kwargs: dict[str, Any]) -> None:
+        # No page is at an address with NUL, and a permission may ask a database for it.
+        if any("\0" in str(value) for value in kwargs.values()) or not self.page.is_visible_to(user, kwargs):
+            self.is_hidden = True
+            raise RequestError(Code.NOT_FOUND, "Nothing is here.")
 
     def get(self, request: Request, **captured: Any) -> HttpResponse:
         with_denied = self.includes_denied()

@@ -18,15 +18,12 @@ OWN_NAME: Final = "agentweb"
 def check_declarations(
     app_configs: Sequence[AppConfig] | None = None, **kwargs: Any
 ) -> list[checks.CheckMessage]:
-    """Every fault of every declared action and flow: errors are not published, warnings are. And W014."""
-    faults = registry.faults()
-    if not faults and not registry.actions():
-        return [_nothing_declared()]
-    return [as_message(found) for found in faults]
+    """Every fault of every declared action and flow: errors are not published, warnings are."""
+    return [as_message(found) for found in registry.faults()]
 
 
-def _nothing_declared() -> checks.CheckMessage:
-    """W014: the usual reasons are a file of another name and an app that is not installed."""
+def nothing_declared() -> checks.CheckMessage:
+    """W014, for a site that has actions for agents: the usual reasons are a file of another name and an app that is not installed."""
     own = [
         config
         for config in apps.get_app_configs()

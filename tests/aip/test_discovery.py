@@ -13,6 +13,8 @@ from django.test import AsyncClient, Client, RequestFactory
 from django.urls import include, path
 
 from agentweb import page
+from agentweb.aip.checks import check_negotiation
+from agentweb.middleware import PageLinksMiddleware
 from agentweb.testing import TestAgent
 from tests.aip import sites
 from tests.aip.sites import declare_shop
@@ -227,3 +229,24 @@ def test_a_hidden_manifest_is_nowhere_whatever_else_the_site_answers(
     settings.DEBUG, settings.ROOT_URLCONF = debug, urls
     declare_shop()
     assert get("/staff.json").status_code == 404
+
+
+class OwnLinks(PageLinksMiddleware):
+    """As a site may have one."""
+
+
+@pytest.mark.parametrize(
+    ("is_on", "middleware", "found"),
+    [
+        (True, "django.middleware.common.CommonMiddleware", ["agentweb.W075"]),
+        (True, "agentweb.middleware.PageLinksMiddleware", []),
+        (True, f"{__name__}.OwnLinks", []),
+        (False, "django.middleware.common.CommonMiddleware", []),
+    ],
+)
+def test_a_negotiation_that_nothing_does_is_told(
+    settings: Any, is_on: bool, middleware: str, found: list[str]
+) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "PAGE_NEGOTIATION": is_on}
+    settings.MIDDLEWARE = [middleware]
+    assert [each.id for each in check_negotiation(None)] == found

@@ -324,6 +324,40 @@ def test_a_hidden_page_answers_as_one_that_is_not_there(
             assert text == nothing.content.decode()
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize(
+    ("query", "headers"),
+    [
+        pytest.param("", {"Authorization": "Bearer agw_" + 43 * "A"}, id="no session's token"),
+        pytest.param("", {"Authorization": "Bearer x"}, id="no token"),
+        pytest.param("?token=agw_x", {}, id="token in the URL"),
+        pytest.param("?a=%ff", {}, id="query"),
+    ],
+)
+def test_a_token_of_no_worth_does_not_tell_a_hidden_page_from_one_that_is_not_there(
+    method: str, query: str, headers: dict[str, str], settings: Any
+) -> None:
+    declare_shop()
+    settings.ROOT_URLCONF = WithItsOwn404
+    for suffix in (".json", ".toon"):
+        hidden, nothing = (send(method, f"{stem}{suffix}{query}", **headers) for stem in ("/staff", "/stuff"))
+        assert (hidden.status_code, nothing.status_code) == (404, 404)
+        assert dict(hidden.headers) == dict(nothing.headers)
+        assert hidden.content.decode().replace("/staff", "/stuff") == nothing.content.decode()
+
+
+def test_the_owner_of_a_session_that_is_over_sees_no_more_than_everybody() -> None:
+    declare_shop()
+    page("/open", title="Open", permission=lambda user: True)
+    with clock() as moving:
+        agent = session(ada(id=7), "*")
+        assert agent.get("/orders/7.json").status_code == 200
+        moving.forward(3_601)
+        assert agent.get("/orders/7.json").status_code == 404
+        answer = agent.get("/open.json")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "session_expired")
+
+
 class WithItsOwn404:
     """A site whose page for what is not there tells what it knows of the request."""
 
