@@ -278,15 +278,16 @@ SETTINGS: Final[dict[str, Setting]] = {
     "STREAM_THREADS": Setting(
         "limits",
         2,
-        "Threads of one process under WSGI that may wait in streams and for pages: half of the server's threads. "
-        "With 0, streams are answered at once and asked for again every second.",
+        "Threads of one process under WSGI that may wait in streams, for pages and for events of the messenger: half "
+        "of the server's threads. Requests for events have half of these, or one. With 0, streams and requests for "
+        "events are answered at once and asked for again every second.",
         _whole(0, 1_000),
     ),
     "BRIDGE_CALLS_PER_PROCESS": Setting(
         "limits",
         200,
-        "Calls that may wait for pages in people's browsers in one process under ASGI, each in a thread; under WSGI "
-        "STREAM_THREADS bounds them.",
+        "Calls that may wait for pages in people's browsers in one process under ASGI, each in a thread, and as many "
+        "requests for events of the messenger; under WSGI STREAM_THREADS bounds them.",
         _whole(1, 10_000),
     ),
     "TRUSTED_PROXIES": Setting(
