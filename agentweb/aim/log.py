@@ -41,6 +41,14 @@ SCOPES: Final = {
 }
 """Every type of event that is written, and its ``scope``."""
 
+NOT_YET: Final = frozenset(
+    {
+        *("community.updated", "member.joined", "member.left", "member.banned", "member.role"),
+        *("key.rotated", "checkpoint"),
+    }
+)
+"""Types that the protocol has and that are not written yet (AIM section 6.1): a client may ask for them."""
+
 AGENTS: Final = "agents"
 """The stream of what happens to agents themselves. Each reads of it what concerns its contacts; the row's
 ``message_key`` is then the key of the agent that it is about."""

@@ -102,7 +102,8 @@ EVENTS_QUERY: Final = members(
         "types": {
             "type": "string",
             "maxLength": 400,
-            "description": "Only events of these types, separated by commas.",
+            "description": "Only events of these types, separated by commas. One that the protocol does not know "
+            "is refused.",
         },
     },
     optional=("after", "limit", "wait", "types"),

@@ -286,11 +286,17 @@ def test_the_guides_have_the_numbers_of_the_policy(client: Client, settings: Any
         "MESSAGES_PER_DAY": 4_321,
         "EVENTS_DAYS": 17,
         "UNACCEPTED_PER_PAIR": 6,
+        "ANONYMOUS_RATE": (0.5, 17),
     }
+    enforced = client.get("/v2/policy").json()
     requests = client.get("/docs/authentication.md").content.decode()
     envelopes = client.get("/docs/envelopes.md").content.decode()
     assert "At the difficulty of now, 13, that is about 8192 hashes." in requests
     assert "Events are kept 17 days." in requests
+    assert "17 unsigned requests of one network address at once and then 0.5 a second" in " ".join(
+        requests.split()
+    )
+    assert f"write first, {enforced['limits']['new_contacts_burst']} at once" in " ".join(envelopes.split())
     assert "4321 a day" in envelopes
     assert "up to twice as many fit" in requests
     assert "up to twice as many fit" in envelopes

@@ -189,7 +189,22 @@ def test_events_can_be_chosen_by_type(alice: Person, bob: Person) -> None:
     assert [event["type"] for event in bob.events(types="contact.accepted")["events"]] == ["contact.accepted"]
 
 
-@pytest.mark.parametrize("types", ["", ",", "message,", "Message", "a.b.c", "\0", "message;drop", "x" * 21])
+@pytest.mark.parametrize(
+    "types",
+    [
+        "",
+        ",",
+        "message,",
+        "Message",
+        "a.b.c",
+        "\0",
+        "message;drop",
+        "x" * 21,
+        "bogus",
+        "messages",
+        "message,bogus",
+    ],
+)
 def test_what_is_no_list_of_types_is_refused(bob: Person, types: str) -> None:
     with pytest.raises(AgentError) as refused:
         bob.events(types=types)

@@ -240,6 +240,12 @@ def test_an_author_removes_a_message_and_nobody_else_does(alice: Speaker, bob: S
     assert code(registered("carol").get(f"{place}?in={alice.address}")) == (404, "not_found")
 
 
+def test_a_message_that_was_left_out_is_said_to_be(alice: Speaker) -> None:
+    refused = alice.post(MESSAGES, None)
+    assert code(refused) == (422, "invalid_envelope")
+    assert refused.json()["error"]["message"].startswith("The request has no body")
+
+
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
@@ -258,6 +264,7 @@ def test_an_author_removes_a_message_and_nobody_else_does(alice: Speaker, bob: S
         ("/v2/events?after=", (400, "invalid_cursor")),
         ("/v2/events?wait=26", (400, "invalid_parameter")),
         ("/v2/events?wait=-1", (400, "invalid_parameter")),
+        ("/v2/events?types=bogus", (400, "invalid_parameter")),
         ("/v2/events?types=,", (400, "invalid_parameter")),
         ("/v2/messages/m0123456789abcdef", (400, "invalid_parameter")),
         ("/v2/messages/m0123456789abcdef?in=x", (400, "invalid_parameter")),

@@ -50,6 +50,8 @@ def _values(place: Place) -> dict[str, Any]:
     )
     return {
         "algorithm": ALGORITHM,
+        "anonymous_burst": limits["anonymous_burst_per_ip"],
+        "anonymous_rate": limits["anonymous_rate_per_second_per_ip"],
         "authority": place.site,
         "authorities_note": f"; {', '.join(f'`{name}`' for name in others)} will do too" if others else "",
         "batch_max": limits["batch_max"],

@@ -11,7 +11,7 @@ from agentweb.aim import accept, inbox, messages, shapes, threads
 from agentweb.aim.operations import CURSOR, Operation
 from agentweb.aim.policy import PAGE_DEFAULT, request_bytes
 from agentweb.aim.views.base import AimView, answer
-from agentweb.wire.errors import Code, InputError
+from agentweb.wire.errors import Code, InputError, RequestError
 from agentweb.wire.json_types import Json
 from agentweb.wire.schema import compile_schema
 from agentweb.wire.schema.problems import make_problem
@@ -89,6 +89,12 @@ class MessagesView(AimView):
         return request_bytes()
 
     def post(self, request: Request, **captured: Any) -> HttpResponse:
+        if not self.body():
+            raise RequestError(
+                Code.INVALID_ENVELOPE,
+                'The request has no body: send a signed envelope, or {"messages": [1 to 20 of them]}.',
+                field="body",
+            )
         document = self.json()
         if isinstance(document, dict) and "messages" in document:
             return self.batch(document)
