@@ -30,6 +30,7 @@ from agentweb.http.urlconf import is_ours, name_of, path_info, views_at
 _CORS: Final = "corsheaders.middleware.CorsMiddleware"
 _VARIES: Final = re.compile(r"\{[a-z_]+\}")
 _SAMPLE: Final = "agentweb-check"
+_NO_NAME: Final = "d1c0nosuchname"
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -59,12 +60,12 @@ def check_addresses(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = [
         Warning(
             f"{other} answers at {shown} too, an address of the messenger.",
-            hint="Give it another address, or leave 'aim' out of AGENTWEB['ROOMS'] if the site's agents need no "
-            "messenger.",
+            hint="Give it another address, or write the patterns of agentweb.urls above one that takes many paths; or "
+            "leave 'aim' out of AGENTWEB['ROOMS'] if the site's agents need no messenger.",
             id="agentweb.W080",
         )
         for shown, path in _addresses(prefix)
-        for other in dict.fromkeys(_others(path, catch_alls))
+        for other in dict.fromkeys(_others(path, catch_alls.union(views_at(_nowhere(path)))))
     ]
     found += [
         Warning(
@@ -94,8 +95,8 @@ def _nothing_answers(other: str) -> list[CheckMessage]:
 
 
 def check_well_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """W081."""
-    if not _is_included() or is_ours(next(views_at(f"/{mount.MANIFEST}"), None)):
+    """W081. Of a view that stands before ours at that address, W080 speaks."""
+    if not _is_included() or any(map(is_ours, views_at(f"/{mount.MANIFEST}"))):
         return []
     return [
         Warning(
@@ -136,6 +137,12 @@ def _is_included() -> bool:
     if not getattr(settings, "ROOT_URLCONF", None):
         return False
     return any(is_ours(view) for view in views_at(f"{mount_prefix()}/{mount.POLICY}"))
+
+
+def _nowhere(path: str) -> str:
+    """A path that is built like this one and that nothing is made for: what fits it takes any path of so many parts."""
+    parts = (part.partition(".") for part in path.split("/"))
+    return "/".join(f"{name and _NO_NAME}{dot}{suffix}" for name, dot, suffix in parts)
 
 
 def _others(path: str, catch_alls: set[Any]) -> Iterator[str]:

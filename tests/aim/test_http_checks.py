@@ -39,6 +39,26 @@ class CatchAllFirst:
     urlpatterns = (re_path("", own), OURS)
 
 
+class CatchesOfEveryLength:
+    """As a site with pages that its staff name has them."""
+
+    urlpatterns = (
+        OURS,
+        path("<str:page>", own),
+        path("<slug:shelf>/<str:page>", own),
+        path("<slug:shelf>/<slug:board>/<str:page>", own),
+        re_path(r"^(?P<name>\w+)\.json$", own),
+    )
+
+
+class ShortCatchFirst:
+    urlpatterns = (path("<str:page>", own), OURS)
+
+
+class WellKnownBehind:
+    urlpatterns = (path("chat/", include("agentweb.urls")), re_path("", own), *urls.well_known)
+
+
 class UnderAPath:
     urlpatterns = (path("chat/", include("agentweb.urls")),)
 
@@ -118,6 +138,31 @@ def test_a_pattern_that_takes_everything_first_is_named_once(
     assert [message.id for message in check_addresses(None)] == []
     monkeypatch.setattr(doors, "_doors", {})
     assert [message.id for message in check_addresses(None)] == ["agentweb.W080"]
+
+
+def test_patterns_behind_that_take_any_path_of_their_length_are_no_clash(settings: Any) -> None:
+    settings.ROOT_URLCONF = CatchesOfEveryLength
+    assert found() == []
+
+
+def test_one_before_that_takes_an_address_is_named(settings: Any) -> None:
+    settings.ROOT_URLCONF = ShortCatchFirst
+    [message] = found()
+    assert message.id == "agentweb.W080"
+    assert "own answers at /openapi.json too" in message.msg
+
+
+def test_of_a_pattern_that_takes_everything_first_the_manifest_is_not_told_beside(settings: Any) -> None:
+    settings.ROOT_URLCONF = CatchAllFirst
+    assert found() == []
+
+
+def test_a_manifest_behind_a_pattern_that_takes_everything_is_told_once(settings: Any) -> None:
+    settings.ROOT_URLCONF = WellKnownBehind
+    [message] = found()
+    assert message.id == "agentweb.W080"
+    assert "own answers at /.well-known/aim.json too" in message.msg
+    assert "above one that takes many paths" in str(message.hint)
 
 
 def test_the_manifest_has_to_be_at_the_root(settings: Any) -> None:
