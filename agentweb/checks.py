@@ -98,6 +98,11 @@ def check_anything_declared(
     return [nothing_declared()]
 
 
+def check_signing_key(databases: Sequence[str] | None = None, **kwargs: Any) -> list[checks.CheckMessage]:
+    """W033 and W034, where anything is signed with a key of the site."""
+    return check_site_key(databases) if rooms.takes_grants() else []
+
+
 def check_rooms(app_configs: Sequence[AppConfig] | None = None, **kwargs: Any) -> list[checks.CheckMessage]:
     """What each protocol room has to say: mostly, whether what it advertises answers."""
     return [message for check in rooms.checks() for message in check(app_configs)]
@@ -128,5 +133,5 @@ checks.register(check_rooms, TAG, checks.Tags.urls)
 checks.register(check_views, TAG, checks.Tags.urls)
 checks.register(check_approval_pages, TAG, checks.Tags.urls)
 checks.register(check_login, TAG, checks.Tags.urls)
-for check in (check_durability, check_site_key):
+for check in (check_durability, check_signing_key):
     checks.register(check, TAG, checks.Tags.database)

@@ -36,6 +36,11 @@ def switched_on() -> tuple[str, ...]:
     return tuple(room for room in ROOMS if wanted is None or room in wanted)
 
 
+def takes_grants() -> bool:
+    """Whether a room is on in which agents act under grants; the messenger knows keys alone."""
+    return not {"aip", "agent_actions"}.isdisjoint(switched_on())
+
+
 _Patterns = list[URLPattern | URLResolver]
 
 

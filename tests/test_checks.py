@@ -18,10 +18,13 @@ from django.test import override_settings
 
 import agentweb
 from agentweb import action, conf, page
+from agentweb.access import checks as access_checks
+from agentweb.access.models import SiteKey
 from agentweb.catalog.checks import check_declarations
 from agentweb.catalog.faults import DANGEROUS, FaultId
 from agentweb.catalog.registry import registry
 from agentweb.checks import check_anything_declared, check_distribution, check_settings
+from agentweb.doctor.keys_probes import no_key
 from tests.catalog.declarations import handler
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -196,6 +199,22 @@ def test_a_site_is_told_of_actions_that_it_has_none_of_where_agents_could_call_t
             page("/cart", title="Cart")
         found = [each.id for each in check_anything_declared()]
     assert found == ["agentweb.W014"] * is_told
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("on", "is_told"), [(None, True), (["aim"], False), (["aim", "aip"], True), (["agent_actions"], True)]
+)
+def test_a_site_without_a_signing_key_is_told_where_something_is_signed_with_it(
+    on: list[str] | None, is_told: bool, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "ROOMS": on}
+    settings.DEBUG = False
+    monkeypatch.setattr(access_checks, "_is_test_run", lambda: False)
+    SiteKey.objects.all().delete()
+    found = [each.id for each in checks.run_checks(tags=["agentweb"], databases=["default"])]
+    assert ("agentweb.W033" in found) is is_told
+    assert bool(list(no_key(None))) is is_told  # type: ignore[arg-type]  # looks at no answer
 
 
 @pytest.mark.django_db

@@ -10,6 +10,7 @@ from typing import Final
 from django.conf import settings
 from django.db import connections
 
+from agentweb import rooms
 from agentweb.access import site_keys
 from agentweb.access.models import SiteKey
 from agentweb.access.rows import database
@@ -25,7 +26,7 @@ _AHEAD: Final = timedelta(seconds=60)
 
 
 def no_key(site: Examined) -> Iterable[Problem]:
-    if not SiteKey.objects.filter(is_active=True).exists():
+    if rooms.takes_grants() and not SiteKey.objects.filter(is_active=True).exists():
         yield Problem(
             "The site has no signing key, so it can issue neither grants nor receipts.",
             "Run `manage.py agentweb_keys create`.",
