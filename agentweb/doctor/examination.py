@@ -8,17 +8,13 @@ from typing import Any, Final
 
 from django.conf import settings
 
-from agentweb import conf
-from agentweb.doctor.asking import Asking
 from agentweb.doctor.calling import Calling
+from agentweb.http.asking import Asking, own_place
 from agentweb.http.documents import Place
-from agentweb.http.mount import mount_prefix
 from agentweb.http.probes import Answer, Level, Probe, Problem
-from agentweb.wire.http_signature import authority_of
 
 RUNS: Final = "D001"
-UNDER_DEBUG: Final = "http://127.0.0.1:8000"
-"""The origin of a site that has set none, as its owner sees it on runserver."""
+USER_AGENT: Final = "agentweb-doctor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +44,7 @@ class Examination:
     @property
     def place(self) -> Place:
         if self._place is None:
-            origin = str(conf.get("ORIGIN") or UNDER_DEBUG).rstrip("/")
-            self._place = Place(origin, authority_of(origin), mount_prefix())
+            self._place = own_place()
         return self._place
 
     def ask(
@@ -58,7 +53,7 @@ class Examination:
         key = (method, path, tuple(sorted((headers or {}).items())), body)
         if key not in self._answers:
             if self._asking is None:
-                self._asking = Asking(self.place.origin)
+                self._asking = Asking(self.place.origin, user_agent=USER_AGENT)
             self._answers[key] = self._asking.ask(method, path, headers or {}, body)
         return self._answers[key]
 

@@ -1,7 +1,7 @@
 """Questions to the site in process: through Django's own WSGI handler, with every middleware, as over the network.
 
 Whatever a question writes to a database is rolled back, such as the bucket of the caller's address. What is logged
-meanwhile is kept for the finding and goes nowhere else: a probe must not mail the site's admins.
+meanwhile is kept with the answer and goes nowhere else: a probe must not mail the site's admins.
 """
 
 from __future__ import annotations
@@ -20,10 +20,16 @@ from django.db import Error as DatabaseFailure
 from django.db import close_old_connections, connections, transaction
 from django.urls import get_script_prefix
 
+from agentweb import conf
+from agentweb.http.documents import Place
+from agentweb.http.mount import mount_prefix
 from agentweb.http.probes import Answer
+from agentweb.wire.http_signature import authority_of
 
 ADDRESS: Final = "127.0.0.1"
-USER_AGENT: Final = "agentweb-doctor"
+
+UNDER_DEBUG: Final = "http://127.0.0.1:8000"
+"""The origin of a site that has set none, as its owner sees it on runserver."""
 
 _LOGGERS: Final = ("agentweb", "django")
 _WRITES: Final = re.compile(
@@ -34,11 +40,18 @@ _WRITES: Final = re.compile(
 _OWN_TABLES: Final = "agentweb_"
 
 
-class Asking:
-    """``origin`` is the site's scheme and host, which every question names."""
+def own_place() -> Place:
+    """Where this site is, without a request. Raises ValueError when AGENTWEB["ORIGIN"] is no origin."""
+    origin = str(conf.get("ORIGIN") or UNDER_DEBUG).rstrip("/")
+    return Place(origin, authority_of(origin), mount_prefix())
 
-    def __init__(self, origin: str) -> None:
+
+class Asking:
+    """``origin`` is the site's scheme and host, which every question names; ``user_agent`` says who asks."""
+
+    def __init__(self, origin: str, *, user_agent: str) -> None:
         self._parts = urlsplit(origin)
+        self._user_agent = user_agent
         self._handler: WSGIHandler | None = None
 
     def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -85,7 +98,7 @@ class Asking:
             "SERVER_PROTOCOL": "HTTP/1.1",
             "REMOTE_ADDR": ADDRESS,
             "HTTP_HOST": self._parts.netloc,
-            "HTTP_USER_AGENT": USER_AGENT,
+            "HTTP_USER_AGENT": self._user_agent,
             "wsgi.version": (1, 0),
             "wsgi.url_scheme": scheme,
             "wsgi.input": io.BytesIO(body),
