@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -31,20 +31,21 @@ def check_settings(
     """The AGENTWEB dict: unknown keys, bad values, an origin that is not fixed; and times without a zone."""
     found: list[checks.CheckMessage] = []
     for key, wrong, nearest in conf.problems():
-        if key in conf.SETTINGS or key == "AGENTWEB":
-            where = "AGENTWEB" if key == "AGENTWEB" else f"AGENTWEB[{key!r}]"
+        where, known = _where(key)
+        setting = conf.setting_of(key)
+        if setting is not None or key == "AGENTWEB":
             found.append(
                 checks.Error(
                     f"{where} {wrong}.",
-                    hint=conf.SETTINGS[key].sentence if key in conf.SETTINGS else "Write AGENTWEB = {...}.",
+                    hint="Write AGENTWEB = {...}." if setting is None else setting.sentence,
                     id="agentweb.E002",
                 )
             )
         else:
             found.append(
                 checks.Error(
-                    f"AGENTWEB[{key!r}] {wrong}.",
-                    hint=f"Did you mean {nearest!r}?" if nearest else f"Known: {', '.join(conf.SETTINGS)}.",
+                    f"{where} {wrong}.",
+                    hint=f"Did you mean {nearest!r}?" if nearest else f"Known: {', '.join(known)}.",
                     id="agentweb.E001",
                 )
             )
@@ -60,6 +61,16 @@ def check_settings(
         )
     found += [checks.Error(message, hint=hint, id=ident) for ident, message, hint in conf.dangers()]
     return found
+
+
+def _where(key: str) -> tuple[str, Iterable[str]]:
+    """A key of ``conf.problems`` as the site writes it, and the keys that are known there."""
+    group, _, name = key.partition(".")
+    if key == "AGENTWEB":
+        return key, conf.SETTINGS
+    if name and group in conf.GROUPS:
+        return f"AGENTWEB[{group!r}][{name!r}]", conf.GROUPS[group]
+    return f"AGENTWEB[{key!r}]", conf.SETTINGS
 
 
 def check_distribution(

@@ -8,6 +8,7 @@ dict as it stands; the system checks report it.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -15,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.utils.functional import Promise
 
 from agentweb.wire.http_signature import authority_of
 
@@ -88,6 +90,7 @@ def _iterable(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple, set, frozenset)) else [None]
 
 
+_DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 UNIX: Final = "unix"
 """In TRUSTED_PROXIES: whoever comes by a Unix socket, which has no address."""
 Proxy = IPv4Network | IPv6Network | str
@@ -157,10 +160,47 @@ def _switch(value: Any) -> str | None:
     return None if isinstance(value, bool) else "must be True or False"
 
 
+def _text_or_none(longest: int) -> _Check:
+    def check(value: Any) -> str | None:
+        # A lazy translation is a text once it is asked for.
+        if value is None or (isinstance(value, (str, Promise)) and 0 < len(str(value).strip()) <= longest):
+            return None
+        return f"must be a text of 1 to {longest:,} characters"
+
+    return check
+
+
+def _sitemaps(value: Any) -> str | None:
+    if value is None or (isinstance(value, str) and _DOTTED.fullmatch(value)):
+        return None
+    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        return None
+    return "must be the dict of the site's sitemaps, or where it is: 'shop.urls.sitemaps'"
+
+
+def _languages(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, (list, tuple)) or not value or not all(isinstance(each, str) for each in value):
+        return "must be a list of language codes, for example ['en', 'nl']"
+    known = dict(settings.LANGUAGES)
+    wrong = [code for code in value if code not in known]
+    return f"has what is not in LANGUAGES: {', '.join(map(repr, wrong))}" if wrong else None
+
+
 def _prefix(value: Any) -> str | None:
     if not isinstance(value, str) or not value or value != value.strip("/") or "//" in value:
         return "must be a path without slashes at its ends, for example 'agent'"
     return None
+
+
+def _group(name: str) -> _Check:
+    """Of a dict with settings of its own, which ``problems`` looks at one by one."""
+
+    def check(value: Any) -> str | None:
+        return None if isinstance(value, Mapping) else f"must be a dict of {', '.join(GROUPS[name])}"
+
+    return check
 
 
 ROOMS: Final = ("aip", "aim", "agent_actions")
@@ -195,7 +235,10 @@ SETTINGS: Final[dict[str, Setting]] = {
         _prefix,
     ),
     "MANIFEST_MAX_AGE": Setting(
-        "site", 60, "Seconds for which public documents may be cached.", _whole(0, 86_400)
+        "site",
+        60,
+        "Seconds for which public documents may be cached; those of AWP for an hour, which AWP says itself.",
+        _whole(0, 86_400),
     ),
     "PAGE_NEGOTIATION": Setting(
         "site",
@@ -394,11 +437,66 @@ SETTINGS: Final[dict[str, Setting]] = {
         "looks into the database. What gets lost on the way costs time only.",
         _url_or_empty("redis", "rediss", "unix"),
     ),
+    "AWP": Setting(
+        "content",
+        {},
+        "What the site is called and says of itself, and where the texts of its pages come from: a dict with the keys "
+        "below.",
+        _group("AWP"),
+    ),
     "AUDIT_DAYS": Setting("invocation", 90, "How long audit rows are kept.", _whole(1, 3_650)),
     "SENSITIVE_NAMES": Setting(
         "invocation", (), "Names of members to remove from results, beside the built-in list.", _names
     ),
 }
+
+GROUPS: Final[dict[str, dict[str, Setting]]] = {
+    "AWP": {
+        "NAME": Setting("content", None, "The site's name. Unset, the host of ORIGIN.", _text_or_none(100)),
+        "DESCRIPTION": Setting(
+            "content",
+            None,
+            "What the site is, in a few sentences of at most 200 tokens together. Unset, made from its pages and "
+            "actions.",
+            _text_or_none(20_000),
+        ),
+        "SUMMARY": Setting(
+            "content",
+            None,
+            "What an agent should know of the site, in Markdown of at most 500 tokens. Unset, made from its pages and "
+            "actions.",
+            _text_or_none(100_000),
+        ),
+        "INSTRUCTIONS": Setting(
+            "content",
+            None,
+            "How agents should go about it here, in Markdown of at most 300 tokens. Unset, made from what is switched "
+            "on.",
+            _text_or_none(100_000),
+        ),
+        "SITEMAPS": Setting(
+            "content",
+            None,
+            "The dict that the site gives to Django's sitemap view, or where it is, 'shop.urls.sitemaps': their pages "
+            "become content too.",
+            _sitemaps,
+        ),
+        "SELECTOR": Setting(
+            "content",
+            None,
+            "A CSS selector of the main content of pages, '#main'. Unset, main, article or role=main.",
+            _text_or_none(1_000),
+        ),
+        "LANGUAGES": Setting(
+            "content",
+            None,
+            "The languages in which content is kept, some of LANGUAGES. Unset, all that the site sets there if it has "
+            "LocaleMiddleware, else LANGUAGE_CODE.",
+            _languages,
+        ),
+    },
+}
+"""The keys of those settings that are dicts themselves."""
 
 
 # Where Django's settings object remembers what it was asked for, emptied when a setting changes: a call asks us a dozen
@@ -415,16 +513,42 @@ def get(name: str) -> Any:
     return values.get(name, default) if type(values) is dict or isinstance(values, Mapping) else default
 
 
+def get_in(group: str, name: str) -> Any:
+    """The same of a setting in one that is a dict: ``get_in("AWP", "NAME")``."""
+    default = GROUPS[group][name].default
+    values = get(group)
+    return values.get(name, default) if isinstance(values, Mapping) else default
+
+
+def setting_of(key: str) -> Setting | None:
+    """The setting that a key of ``problems`` names, None for what is no setting."""
+    group, _, name = key.partition(".")
+    return GROUPS.get(group, {}).get(name) if name else SETTINGS.get(key)
+
+
 def problems() -> list[tuple[str, str, str | None]]:
-    """What is wrong with the AGENTWEB dict: (key, what is wrong, nearest known key or None)."""
+    """What is wrong with the AGENTWEB dict: (key, what is wrong, nearest known key or None).
+
+    A key in a setting that is a dict itself is ``AWP.NAME``.
+    """
     values = getattr(settings, "AGENTWEB", {})
     if not isinstance(values, Mapping):
         return [("AGENTWEB", "must be a dict", None)]
+    found = _problems(values, SETTINGS)
+    for group, known in GROUPS.items():
+        if isinstance(values.get(group), Mapping):
+            found += [
+                (f"{group}.{key}", wrong, nearest) for key, wrong, nearest in _problems(values[group], known)
+            ]
+    return found
+
+
+def _problems(values: Mapping[Any, Any], known: Mapping[str, Setting]) -> list[tuple[str, str, str | None]]:
     found: list[tuple[str, str, str | None]] = []
     for key, value in values.items():
-        setting = SETTINGS.get(key)
+        setting = known.get(key)
         if setting is None:
-            nearest = difflib.get_close_matches(str(key).upper(), SETTINGS, n=1)
+            nearest = difflib.get_close_matches(str(key).upper(), known, n=1)
             found.append((str(key), "is not a setting of agentweb", nearest[0] if nearest else None))
         elif (wrong := setting.check(value)) is not None:
             found.append((key, wrong, None))

@@ -65,6 +65,21 @@ def test_a_bad_setting_is_an_error_that_explains_it() -> None:
     assert "Signed requests of one person" in found.hint
 
 
+@override_settings(AGENTWEB={"ORIGIN": "https://shop.example", "AWP": {"SUMARY": "x", "NAME": 5}})
+def test_mistakes_in_a_dict_of_settings_name_the_dict_too() -> None:
+    unknown, bad = check_settings()
+    assert (unknown.id, unknown.msg) == (
+        "agentweb.E001",
+        "AGENTWEB['AWP']['SUMARY'] is not a setting of agentweb.",
+    )
+    assert unknown.hint == "Did you mean 'SUMMARY'?"
+    assert (bad.id, bad.msg) == (
+        "agentweb.E002",
+        "AGENTWEB['AWP']['NAME'] must be a text of 1 to 100 characters.",
+    )
+    assert bad.hint == "The site's name. Unset, the host of ORIGIN."
+
+
 @override_settings(AGENTWEB=["ORIGIN"], DEBUG=True)
 def test_settings_that_are_no_dict_are_an_error() -> None:
     found = one(check_settings())

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.test import override_settings
+from django.utils.translation import gettext_lazy
 
 from agentweb import conf
 
@@ -142,3 +143,70 @@ def test_a_bad_value_is_said_in_words(key: str, bad: Any, said: str) -> None:
 def test_every_problem_is_listed_at_once() -> None:
     with override_settings(AGENTWEB={"ORIGIN": 5, "NOPE": 1, "GRANT_MAX_DAYS": 0}):
         assert [key for key, _wrong, _nearest in conf.problems()] == ["ORIGIN", "NOPE", "GRANT_MAX_DAYS"]
+
+
+@pytest.mark.parametrize(
+    ("group", "name"), [(group, name) for group, known in conf.GROUPS.items() for name in known]
+)
+def test_every_setting_of_a_group_has_a_sentence_and_a_valid_default(group: str, name: str) -> None:
+    setting = conf.GROUPS[group][name]
+    assert setting.group
+    assert setting.sentence.endswith(".")
+    assert setting.check(setting.default) is None
+    with override_settings(AGENTWEB={}):
+        assert conf.get_in(group, name) == setting.default
+
+
+def test_a_setting_of_a_group_is_read_at_use() -> None:
+    with override_settings(AGENTWEB={"AWP": {"NAME": "The Corner Shop"}}):
+        assert conf.get_in("AWP", "NAME") == "The Corner Shop"
+    with override_settings(AGENTWEB={"AWP": None}):
+        assert conf.get_in("AWP", "NAME") is None
+
+
+def test_a_misspelt_key_of_a_group_names_the_nearest() -> None:
+    with override_settings(AGENTWEB={"AWP": {"DESCRIPTON": "x", "NAME": ""}}):
+        assert conf.problems() == [
+            ("AWP.DESCRIPTON", "is not a setting of agentweb", "DESCRIPTION"),
+            ("AWP.NAME", "must be a text of 1 to 100 characters", None),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("name", "good"),
+    [
+        ("NAME", gettext_lazy("The Corner Shop")),
+        ("SITEMAPS", "shop.urls.sitemaps"),
+        ("SITEMAPS", {"products": object}),
+        ("LANGUAGES", ["en", "nl"]),
+        ("SELECTOR", "#main"),
+    ],
+)
+def test_a_good_value_of_awp_is_taken(name: str, good: Any) -> None:
+    with override_settings(AGENTWEB={"AWP": {name: good}}):
+        assert conf.problems() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "wrong"),
+    [
+        ("NAME", "x" * 101, "must be a text of 1 to 100 characters"),
+        ("DESCRIPTION", " ", "must be a text of 1 to 20,000 characters"),
+        (
+            "SITEMAPS",
+            "sitemaps",
+            "must be the dict of the site's sitemaps, or where it is: 'shop.urls.sitemaps'",
+        ),
+        ("SITEMAPS", [], "must be the dict of the site's sitemaps, or where it is: 'shop.urls.sitemaps'"),
+        ("LANGUAGES", "en", "must be a list of language codes, for example ['en', 'nl']"),
+        ("LANGUAGES", ["xx"], "has what is not in LANGUAGES: 'xx'"),
+    ],
+)
+def test_a_bad_value_of_awp_is_named(name: str, bad: Any, wrong: str) -> None:
+    with override_settings(AGENTWEB={"AWP": {name: bad}}):
+        assert conf.problems() == [(f"AWP.{name}", wrong, None)]
+
+
+def test_a_group_that_is_no_dict_is_named_once() -> None:
+    with override_settings(AGENTWEB={"AWP": "The Corner Shop"}):
+        assert conf.problems() == [("AWP", f"must be a dict of {', '.join(conf.GROUPS['AWP'])}", None)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import agentweb
-from agentweb.conf import SETTINGS
+from agentweb.conf import GROUPS, SETTINGS
 from agentweb.wire.errors import STATUS, Code
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "reference"
@@ -24,7 +24,8 @@ def rows(page: str) -> list[list[str]]:
 def test_every_setting_is_described_with_its_default_and_sentence() -> None:
     assert rows("settings.md") == [
         [f"`{key}`", setting.group, f"`{setting.default!r}`", setting.sentence]
-        for key, setting in SETTINGS.items()
+        for known in (SETTINGS, *GROUPS.values())
+        for key, setting in known.items()
     ]
 
 
