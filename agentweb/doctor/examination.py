@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from django.conf import settings
 
-from agentweb.doctor.calling import Calling
 from agentweb.http.asking import Asking, own_place
+from agentweb.http.calling import Calling
 from agentweb.http.documents import Place
 from agentweb.http.probes import Answer, Level, Probe, Problem
 

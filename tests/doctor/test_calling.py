@@ -15,10 +15,11 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.core.management import CommandError, call_command
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from agentweb.doctor.calling import REACHED, Calling, over_the_network
+from agentweb.doctor.calling import REACHED, over_the_network
 from agentweb.doctor.examination import Finding, examine
 from agentweb.doctor.probes import all_probes
 from agentweb.http.asking import keeping_connections
+from agentweb.http.calling import Calling
 from agentweb.http.probes import Level
 from tests.doctor import tampering
 

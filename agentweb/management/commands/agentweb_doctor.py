@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from django.core.management.base import CommandError, CommandParser
 
-from agentweb.doctor.calling import Calling, over_the_network
+from agentweb.doctor.calling import over_the_network
 from agentweb.doctor.examination import Finding, examine, summary
 from agentweb.doctor.probes import all_probes
+from agentweb.http.calling import Calling
 from agentweb.http.probes import Level
 from agentweb.management.commands._progress import progress
 from agentweb.management.commands._script_name import add_script_name, mounted
