@@ -27,6 +27,7 @@ from agentweb.aim.models import (
     UsedChallenge,
 )
 from agentweb.aip.models import BrowserCall, OpenPage
+from agentweb.awp.content.models import ContentPage, ContentPart, ContentRun
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.models import Receipt, ReceiptHead, ReceiptParty
 
@@ -39,6 +40,9 @@ __all__ = [
     "BrowserCall",
     "Bucket",
     "Contact",
+    "ContentPage",
+    "ContentPart",
+    "ContentRun",
     "Event",
     "Grant",
     "IdempotencyRecord",
