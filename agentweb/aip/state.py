@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
 from functools import lru_cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from asgiref.sync import async_to_sync
 from django import forms
@@ -24,23 +21,17 @@ from django.db.models.fields.files import FieldFile
 from django.http import Http404
 
 from agentweb import conf
-from agentweb.access.callers import Caller
 from agentweb.aip.bridge.live import NOT_OPEN, Live
 from agentweb.aip.query_columns import is_secret_by_type, secret_columns
 from agentweb.catalog.pages import Page
+from agentweb.http.page_context import PageContext
 from agentweb.invoke.handlers import awaited
 from agentweb.invoke.redaction import redact
 from agentweb.invoke.results import ResultError, listed, plain
-from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError, Code, RequestError, ServerError
 from agentweb.wire.json_values import check_value
 from agentweb.wire.json_writing import dumps
 from agentweb.wire.visible import text_of
-
-if TYPE_CHECKING:
-    from django.contrib.auth.base_user import AbstractBaseUser
-    from django.contrib.auth.models import AnonymousUser
-    from django.http import HttpRequest
 
 logger = logging.getLogger("agentweb.aip")
 
@@ -51,28 +42,6 @@ MAX_PARTS: Final = 90_000
 MAX_TOLD: Final = 10_000
 
 _told: Final[set[tuple[str, str, str]]] = set()
-
-
-@dataclass(frozen=True, slots=True)
-class PageContext:
-    """A page, as its ``state`` and ``markdown`` functions see it: who looks, and at which URL.
-
-    ``user`` is the person for whom the caller acts, AnonymousUser when there is none. ``kwargs`` are the parameters
-    of the page's path, converted as in ``urls.py``.
-    """
-
-    caller: Caller
-    request: HttpRequest
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def user(self) -> AbstractBaseUser | AnonymousUser:
-        return self.caller.user
-
-    @property
-    def now(self) -> datetime:
-        """The current time in UTC, from the same clock as every rule of a call."""
-        return now_datetime()
 
 
 def state_of(

@@ -14,12 +14,13 @@ from agentweb.aip.addresses import JSON_FORM, Form, below_mount, links
 from agentweb.aip.bridge.live import live
 from agentweb.aip.manifest import session_manifest
 from agentweb.aip.offers import offers
-from agentweb.aip.state import PageContext, state_of
+from agentweb.aip.state import state_of
 from agentweb.catalog import page_paths
 from agentweb.catalog.pages import Page
 from agentweb.http.documents import Place
 from agentweb.http.headers import answer_document, is_preflight
 from agentweb.http.mount import mount_prefix
+from agentweb.http.page_context import PageContext
 from agentweb.http.site_urls import nothing_at
 from agentweb.http.views import AgentView, method_not_allowed
 from agentweb.wire.errors import AgentError, Code, RequestError

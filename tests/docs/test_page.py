@@ -12,7 +12,7 @@ from django.test import override_settings
 
 import agentweb
 from agentweb.access import site_keys
-from agentweb.aip.state import PageContext
+from agentweb.http.page_context import PageContext
 from agentweb.testing import TestAgent
 from tests.docs.pages import DOCS, blocks
 from tests.docs.running import running
