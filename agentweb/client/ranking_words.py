@@ -1,0 +1,181 @@
+"""Text to terms: what two texts have in common when one is found by the other.
+
+Words are folded (compatibility forms, case, accents), English ones are stemmed. Scripts that write no blanks between
+words, and Hangul, are taken letter by letter: a text has its letters and its pairs of neighbours as terms, a query the
+pairs. Everything is a function of the text and of ``VERSION`` alone, so an index that is kept says which it is of.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.metadata import version
+from itertools import pairwise
+from threading import local
+from typing import Any, Final
+
+import regex
+
+VERSION: Final = f"1/{version('snowballstemmer')}"
+"""Two texts of terms compare when they were made by one version."""
+
+MAX_TERM: Final = 64
+"""Characters of a term; of a longer word the beginning counts, and nobody types the rest."""
+
+ENGLISH: Final = "en"
+
+# Soft hyphens stand inside words and are not seen; marks belong to the letter before them.
+_WORD: Final = regex.compile(r"[\p{L}\p{N}\p{M}\u00AD]+|\p{Extended_Pictographic}")
+_LETTERWISE: Final = (
+    r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}"
+    r"\p{Script=Khmer}\p{Script=Myanmar}\u30FC\u3005"
+)
+_RUN: Final = regex.compile(rf"([{_LETTERWISE}]\p{{M}}*)|[^{_LETTERWISE}]+")
+_INNER_CASE: Final = regex.compile(r"(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|_+")
+# From here on canonical combining classes are of marks above and below a letter: accents. Below are those that make
+# another letter of it, as in Japanese and in the scripts of India (Unicode 4.3).
+_ACCENTS: Final = 200
+# The points of Hebrew and the vowels of Arabic, which most texts leave out.
+_POINTS: Final = range(10, 36)
+# Letters that no normal form takes apart, and characters that only lengthen or divide a word.
+_OTHER_LETTERS: Final = str.maketrans(
+    {
+        "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t",
+        "\u0640": None, "\u00ad": None, "\u200b": None, "\u2060": None, "\ufeff": None,
+    }
+)  # fmt: skip
+
+STOP_WORDS: Final = frozenset(
+    str.split(
+        "a about am an and any are as at be been but by can could did do does for from had has have how i if in into is "
+        "it its ll m me my of on or our re s should so some t that the their them then there these they this to us ve "
+        "was we were what when where which who why will with would you your"
+    )
+)
+"""English words that say nothing about what a text is about; a query of nothing else is asked with them."""
+
+_LONGEST_KEPT: Final = 40
+
+
+def fold(text: str) -> str:
+    """The text without what writers and keyboards differ in: width, case, accents, points."""
+    taken_apart = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
+    kept = (
+        char
+        for char in taken_apart
+        if (of := unicodedata.combining(char)) == 0 or (of < _ACCENTS and of not in _POINTS)
+    )
+    return unicodedata.normalize("NFC", "".join(kept)).translate(_OTHER_LETTERS)
+
+
+def words(text: str) -> Iterator[tuple[int, int]]:
+    """Where each word of the text begins and ends. A run of letters without blanks is one word here."""
+    return (found.span() for found in _WORD.finditer(text))
+
+
+def terms_of(word: str, language: str = ENGLISH) -> tuple[str, ...]:
+    """The terms of a word as it is written, in their order, for a text that is to be found."""
+    return (
+        _kept(word, is_english(language))
+        if len(word) <= _LONGEST_KEPT
+        else _terms(word, is_english(language))
+    )
+
+
+def terms(text: str, language: str = ENGLISH) -> list[str]:
+    """All terms of a text in their order, as often as they are there; stop words too."""
+    english = is_english(language)
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        found += _kept(word, english) if len(word) <= _LONGEST_KEPT else _terms(word, english)
+    return found
+
+
+def name_terms(name: str, language: str = ENGLISH) -> list[str]:
+    """The terms of a name as programs write it: ``add_to_cart``, ``addToCart``, ``HTTPServer``."""
+    return terms(_INNER_CASE.sub(" ", name), language)
+
+
+def query_terms(text: str, language: str = ENGLISH, *, most: int = 64) -> list[str]:
+    """What somebody asks for: distinct terms in their order, at most ``most``.
+
+    Stop words are left out unless there is nothing else. A name counts as a whole and in its parts.
+    """
+    english = is_english(language)
+    plain: dict[str, None] = {}
+    stops: dict[str, None] = {}
+    for word in _WORD.findall(text):
+        for piece in dict.fromkeys([word, *_INNER_CASE.split(word)]):
+            for run in _runs(piece):
+                if isinstance(run, tuple):
+                    plain.update(dict.fromkeys(_pairs(run[0]) or run[0]))
+                elif english and run in STOP_WORDS:
+                    stops[stem(run)] = None
+                else:
+                    plain[_bounded(stem(run) if english else run)] = None
+        if len(plain) >= most:
+            break
+    return list(plain or stops)[:most]
+
+
+def is_english(language: str) -> bool:
+    """Whether words of a text in this language are stemmed: ``en``, ``en-gb``, and where none is named."""
+    return not language or language.lower().partition("-")[0] == ENGLISH
+
+
+def stem(word: str) -> str:
+    """The stem of a folded English word: ``order`` of orders, ordered, ordering (Porter 2)."""
+    stemmer = getattr(_stemmers, "english", None)
+    if stemmer is None:
+        # With the first word: its package loads all of its languages. By its module, for where PyStemmer is installed
+        # the package gives that, whose version is another.
+        from snowballstemmer.english_stemmer import EnglishStemmer  # noqa: PLC0415
+
+        stemmer = _stemmers.english = EnglishStemmer()
+    return str(stemmer.stemWord(word))
+
+
+# A stemmer keeps the word that it works on.
+_stemmers: Any = local()
+
+
+@lru_cache(maxsize=50_000)
+def _kept(word: str, english: bool) -> tuple[str, ...]:
+    return _terms(word, english)
+
+
+def _terms(word: str, english: bool) -> tuple[str, ...]:
+    found: list[str] = []
+    for run in _runs(word):
+        if isinstance(run, tuple):
+            found += [*run[0], *_pairs(run[0])]
+        else:
+            found.append(_bounded(stem(run) if english else run))
+    return tuple(found)
+
+
+def _runs(word: str) -> Iterator[str | tuple[list[str]]]:
+    """The folded parts of a word: texts, and the letters of what is taken letter by letter."""
+    letters: list[str] = []
+    # Folding may make several words of one: "½" is "1⁄2".
+    for part in _WORD.findall(fold(word)):
+        for found in _RUN.finditer(part):
+            if found[1]:
+                letters.append(found[0])
+                continue
+            if letters:
+                yield (letters,)
+                letters = []
+            yield found[0]
+        if letters:
+            yield (letters,)
+            letters = []
+
+
+def _pairs(letters: list[str]) -> list[str]:
+    return [one + other for one, other in pairwise(letters)]
+
+
+def _bounded(term: str) -> str:
+    return term[:MAX_TERM]
