@@ -69,4 +69,4 @@ def test_the_codes_it_explains_are_codes() -> None:
         for code in re.findall(r"`(\w+)`", row)
     }
     assert codes - set(Code) == {"key_changed", "work_too_hard"}
-    assert len(codes) == 8
+    assert len(codes) == 10
