@@ -587,7 +587,7 @@ def rows() -> list[int]:
 
 @pytest.mark.django_db(transaction=False)
 def test_of_keys_that_want_one_name_at_once_one_gets_it(race_database: Database) -> None:
-    given = [run(race_database, "tests.aim.test_registration:easy_challenge") for _ in range(5)]
+    given = run(race_database, "tests.aim.test_registration:easy_challenges")
     answers = race(
         race_database,
         "tests.aim.test_registration:register",
@@ -616,6 +616,10 @@ def test_a_registration_that_is_sent_several_times_at_once_makes_one_agent(race_
     answers = race(race_database, "tests.aim.test_registration:register", [["alice", "alice", given]] * 5)
     assert sorted(map(str, answers)) == [*["[200, True]"] * 4, "[201, False]"]
     assert run(race_database, "tests.aim.test_registration:rows") == [1, 1, 1, 1]
+
+
+def easy_challenges() -> list[dict[str, Any]]:
+    return [easy_challenge() for _ in range(5)]
 
 
 def easy_challenge() -> dict[str, Any]:
