@@ -6,10 +6,13 @@ from typing import Final
 
 from django.urls import URLPattern, URLResolver, re_path
 
+from agentweb.access import callers
+from agentweb.aip.addresses import JSON_FORM
 from agentweb.aip.bridge.views import BridgeView
 from agentweb.aip.invoke import InvokeView
 from agentweb.aip.routes import PageResolver
 from agentweb.aip.sessions import CurrentSessionView, SessionsView
+from agentweb.aip.sitemap import listed_pages
 from agentweb.http.doors import Door, advertise
 from agentweb.http.views import NothingHere
 
@@ -27,3 +30,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
 ]
 
 advertise(Door("invoke", f"/{PREFIX}/invoke", "application/json"))
+advertise(
+    Door(
+        "pages",
+        JSON_FORM.site_map,
+        JSON_FORM.media_type,
+        is_open=lambda: bool(listed_pages(callers.anonymous(""))),
+    )
+)

@@ -35,6 +35,9 @@ VALIDATE: Final = f"{ROOT}/validate"
 RESERVED_SLUGS: Final = frozenset({"summary"})
 """Slugs that no page may have: another document is at their address."""
 
+REST: Final = "rest"
+"""The section of what is in none that is large enough to be named."""
+
 
 def content_path(slug: str) -> str:
     """Where the text of a page is, without its site's prefix."""

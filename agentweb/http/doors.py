@@ -5,7 +5,8 @@ A room registers its doors where its URLs are declared: what is advertised is wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from agentweb.http.documents import Place
@@ -15,13 +16,15 @@ from agentweb.http.documents import Place
 class Door:
     """``path`` as under the origin, without the prefix of a site that is mounted under one.
 
-    ``is_well_known`` says that the path is at the origin's root wherever the site itself is mounted.
+    ``is_well_known`` says that the path is at the origin's root wherever the site itself is mounted. ``is_open`` is
+    asked whenever somebody looks: a door may depend on what the site declares.
     """
 
     name: str
     path: str
     media_type: str
     is_well_known: bool = False
+    is_open: Callable[[], bool] = field(default=lambda: True, compare=False)
 
     def path_at(self, place: Place) -> str:
         """The whole path of its URL."""
@@ -37,10 +40,11 @@ def advertise(door: Door) -> None:
 
 
 def advertised(name: str) -> Door | None:
-    """The door of this name, None when no room that is on has it."""
-    return _doors.get(name)
+    """The door of this name, None when no room that is on has it, or it is not open."""
+    door = _doors.get(name)
+    return door if door is not None and door.is_open() else None
 
 
 def all_doors() -> tuple[Door, ...]:
-    """Every door, sorted by name."""
-    return tuple(_doors[name] for name in sorted(_doors))
+    """Every open door, sorted by name."""
+    return tuple(_doors[name] for name in sorted(_doors) if _doors[name].is_open())

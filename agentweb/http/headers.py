@@ -23,7 +23,7 @@ from agentweb.wire.encoding import b64url
 JSON: Final = "application/json; charset=utf-8"
 EXPOSED: Final = (
     "Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, ETag, Idempotent-Replayed, WWW-Authenticate, "
-    "Link"
+    "Link, X-AWP-Version"
 )
 ALLOWED: Final = (
     "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Signature, Signature-Input, Content-Digest, "
@@ -89,23 +89,36 @@ class Document:
         return f'"{b64url(hashlib.sha256(self.content).digest())}"'
 
 
-def answer_document(request: HttpRequest, document: Document, *, is_public: bool) -> HttpResponse:
+def answer_document(
+    request: HttpRequest,
+    document: Document,
+    *,
+    is_public: bool,
+    max_age: int | None = None,
+    language: str | None = None,
+) -> HttpResponse:
     """The document, or 304 when the caller has it already (RFC 9110 13.1.2: weak comparison).
 
-    ``is_public``: whether everyone gets these bytes, so that shared caches may keep them for MANIFEST_MAX_AGE.
+    ``is_public``: whether everyone gets these bytes, so that shared caches may keep them for ``max_age`` seconds,
+    MANIFEST_MAX_AGE when it is None. ``language``: that of a document that is there in several, by Accept-Language;
+    None for one that is the same for all.
     """
     if _has_it(request, document.etag):
         response = HttpResponse(status=304, content_type=document.media_type)
     else:
         response = HttpResponse(document.content, content_type=document.media_type)
     response["ETag"] = document.etag
-    if settings.USE_I18N:
+    # Whoever says who they are may get another document under the same URL.
+    response["Vary"] = "Agent-Grant, Agent-Key, Authorization"
+    if language is not None:
+        response["Content-Language"] = language
+        response["Vary"] += ", Accept-Language"
+    elif settings.USE_I18N:
         # Of the document, which is one for all; LocaleMiddleware would name the reader's.
         response["Content-Language"] = settings.LANGUAGE_CODE
     if is_public:
-        response["Cache-Control"] = f"public, max-age={conf.get('MANIFEST_MAX_AGE')}"
-    # Whoever says who they are may get another document under the same URL.
-    response["Vary"] = "Agent-Grant, Agent-Key, Authorization"
+        seconds = conf.get("MANIFEST_MAX_AGE") if max_age is None else max_age
+        response["Cache-Control"] = f"public, max-age={seconds}"
     return response
 
 

@@ -17,6 +17,7 @@ _MARKS: Final = (
     ("receipts", "/agent-actions/receipts"),
     ("aim-policy", "/v2/policy"),
     ("sessions", "/__aim/sessions"),
+    ("awp-manifest", "/awp/manifest.json"),
 )
 """URLs of ours by their names and their paths below the include; of each room one, for a site may have some only."""
 
@@ -67,7 +68,7 @@ def sites_language() -> str:
     whose paths say none, requests are in LANGUAGE_CODE as it is written.
     """
     code = settings.LANGUAGE_CODE
-    if not _is_language_read(tuple(settings.MIDDLEWARE)) or not _is_language_written():
+    if not is_language_read(tuple(settings.MIDDLEWARE)) or not _is_language_written():
         return code
     try:
         return translation.get_supported_language_variant(code)
@@ -82,7 +83,7 @@ def _is_language_written() -> bool:
 
 
 @lru_cache(maxsize=64)
-def _is_language_read(middleware: tuple[str, ...]) -> bool:
+def is_language_read(middleware: tuple[str, ...]) -> bool:
     """Whether requests get the language of their path."""
     found = map(import_string, middleware)
     return any(isinstance(each, type) and issubclass(each, LocaleMiddleware) for each in found)

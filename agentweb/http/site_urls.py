@@ -23,18 +23,19 @@ NO_SUCH_PATH: Final = "/agentweb-check/no-such-path-d1c0"
 _without_us: ContextVar[bool] = ContextVar("agentweb_without_us", default=False)
 
 
-def is_sites_own(path: str, *, is_prefix: bool) -> bool:
+def is_sites_own(path: str, *, is_prefix: bool = False, is_well_known: bool = False) -> bool:
     """Whether the site itself answers at ``path``, given as below our include, without a slash at its beginning.
 
-    ``is_prefix`` says that it is the bare ACTION_PREFIX. With APPEND_SLASH a path is the site's too when it is with
-    a slash at its end: the site then redirects.
+    ``is_prefix`` says that it is the bare ACTION_PREFIX, ``is_well_known`` that the path is at the root of the host
+    wherever we are included. With APPEND_SLASH a path is the site's too when it is with a slash at its end: the site
+    then redirects.
     """
     if _without_us.get():
         return True
     token = _without_us.set(True)
     try:
         root = get_resolver(get_urlconf())
-        above = f"/{mounted_at()}".rstrip("/")
+        above = "" if is_well_known else f"/{mounted_at()}".rstrip("/")
         whole = f"{above}/{path}"
         forms = [whole, f"{whole}/"] if settings.APPEND_SLASH and not whole.endswith("/") else [whole]
         found = [match for match in (_match(root, form) for form in forms) if match is not None]

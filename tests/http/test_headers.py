@@ -19,6 +19,7 @@ EXPOSED = {
     "Idempotent-Replayed",
     "WWW-Authenticate",
     "Link",
+    "X-AWP-Version",
 }
 CORS_MIDDLEWARE = "corsheaders.middleware.CorsMiddleware"
 
