@@ -9,12 +9,11 @@ from urllib.parse import quote, unquote
 from agentweb.catalog import page_paths
 from agentweb.catalog.pages import Page, page_at
 from agentweb.http.headers import JSON
-from agentweb.http.mount import mount_prefix, mounted_at, path_of
+from agentweb.http.mount import mount_prefix, path_of
+from agentweb.http.page_urls import PATH_SAFE
 from agentweb.wire import toon
 
 SITE_MAP: Final = "/sitemap"
-# RFC 3986 3.3: what a path may hold without encoding. "~" and the other unreserved ones are quote()'s own.
-_SAFE: Final = "/:@!$&'()*+,;="
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +61,9 @@ def links(origin: str, prefix: str) -> Links:
     )
 
 
-def published_path(path: str, prefix: str) -> str:
-    """The path of a page as it is published: percent-encoded, with the prefix, without a slash at its end."""
-    return prefix + quote(page_paths.canonical(path), safe=_SAFE)
-
-
 def manifest_path(path: str, form: Form, prefix: str) -> str:
     """The path of the manifest of the page at ``path``, a decoded path of the site below ``prefix``."""
-    return prefix + quote(page_paths.manifest_stem(path), safe=_SAFE) + form.suffix
-
-
-def below_mount(path_info: str) -> str | None:
-    """A request's path as the pages are declared, without where the site includes us; None when it is not below."""
-    above = mounted_at()
-    start = f"/{above}" if above else ""
-    if not path_info.startswith(f"{start}/"):
-        return None
-    return path_info.removeprefix(start)
+    return prefix + quote(page_paths.manifest_stem(path), safe=PATH_SAFE) + form.suffix
 
 
 def is_path(text: str) -> bool:

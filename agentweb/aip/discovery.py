@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from django.http.request import MediaType
 
-from agentweb.aip.addresses import FORMS, JSON_FORM, TOON_FORM, Form, below_mount, manifest_path
+from agentweb.aip.addresses import FORMS, JSON_FORM, TOON_FORM, Form, manifest_path
 from agentweb.catalog.pages import Page, page_at
 from agentweb.http.mount import mount_prefix
+from agentweb.http.page_urls import below_mount
 
 _HTML: Final = ("text", "html")
 _MOST_TYPES: Final = 50

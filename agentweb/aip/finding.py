@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentweb.access.callers import Caller
-from agentweb.aip.addresses import named_page, published_path
+from agentweb.aip.addresses import named_page
 from agentweb.aip.bridge.finding import browser_action
 from agentweb.aip.bridge.live import paths_offering
 from agentweb.aip.projection import Projection, project
@@ -13,6 +13,7 @@ from agentweb.catalog.actions import Action
 from agentweb.catalog.page_paths import canonical
 from agentweb.catalog.registry import registry
 from agentweb.http.mount import mount_prefix
+from agentweb.http.page_urls import published_path
 from agentweb.http.visibility import action_not_found, is_visible, visible_actions
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from agentweb.aip.addresses import Links, published_path
+from agentweb.aip.addresses import Links
 from agentweb.aip.offers import Offer
+from agentweb.http.page_urls import published_path
 from agentweb.wire.grants import GrantDocument
 
 PROTOCOL: Final = "AIP"

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from agentweb.access import callers
-from agentweb.aip.addresses import JSON_FORM, TOON_FORM, manifest_path, published_path
+from agentweb.aip.addresses import JSON_FORM, TOON_FORM, manifest_path
 from agentweb.aip.sitemap import listed_pages
 from agentweb.catalog.pages import Page
+from agentweb.http.page_urls import published_path
 from agentweb.http.probes import WITH_ANSWERS, Answer, Examined, Level, Look, Probe, Problem
 from agentweb.wire import toon
 from agentweb.wire.errors import RequestError

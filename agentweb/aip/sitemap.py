@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentweb.access.callers import Caller
-from agentweb.aip.addresses import JSON_FORM, Links, manifest_path, published_path
+from agentweb.aip.addresses import JSON_FORM, Links, manifest_path
 from agentweb.aip.manifest import PROTOCOL, VERSION
 from agentweb.catalog import page_paths
 from agentweb.catalog.pages import Page
 from agentweb.catalog.registry import registry
+from agentweb.http.page_urls import published_path
 
 
 def site_map(pages: Iterable[Page], links: Links, origin: str) -> dict[str, Any]:

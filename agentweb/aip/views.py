@@ -10,7 +10,7 @@ from django.utils.cache import patch_vary_headers
 from rest_framework.request import Request
 
 from agentweb.aip import published
-from agentweb.aip.addresses import JSON_FORM, Form, below_mount, links
+from agentweb.aip.addresses import JSON_FORM, Form, links
 from agentweb.aip.bridge.live import live
 from agentweb.aip.manifest import session_manifest
 from agentweb.aip.offers import offers
@@ -21,6 +21,7 @@ from agentweb.http.documents import Place
 from agentweb.http.headers import answer_document, is_preflight
 from agentweb.http.mount import mount_prefix
 from agentweb.http.page_context import PageContext
+from agentweb.http.page_urls import below_mount
 from agentweb.http.site_urls import nothing_at
 from agentweb.http.views import AgentView, method_not_allowed
 from agentweb.wire.errors import AgentError, Code, RequestError

@@ -7,9 +7,9 @@ from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.urls import reverse
 
-from agentweb.aip.addresses import below_mount
 from agentweb.catalog.page_paths import canonical
 from agentweb.catalog.pages import page_at
+from agentweb.http.page_urls import below_mount
 from agentweb.people.logins import person_of
 
 
