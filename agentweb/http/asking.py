@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
@@ -64,10 +64,11 @@ class Asking:
             answered.update(status=int(status.partition(" ")[0]), pairs=pairs)
             return lambda _text: None
 
+        environ = environ_of(self._parts, method, path, headers, user_agent=self._user_agent, body=body)
         with _overhearing(log), _undoing(written):
             if self._handler is None:
                 self._handler = WSGIHandler()
-            parts = self._handler(self._environ(method, path, headers, body), start_response)
+            parts = self._handler(environ, start_response)
             try:
                 content = b"".join(parts)
             finally:
@@ -82,37 +83,48 @@ class Asking:
             written=tuple(sorted(set(written))),
         )
 
-    def _environ(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-        scheme, host = self._parts.scheme, self._parts.hostname or ""
-        path, _, query = path.partition("?")
-        script = get_script_prefix().rstrip("/")
-        if script and path.startswith(f"{script}/"):
-            path = path.removeprefix(script)
-        environ: dict[str, Any] = {
-            "REQUEST_METHOD": method,
-            "SCRIPT_NAME": script,
-            "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
-            "QUERY_STRING": query,
-            "SERVER_NAME": host,
-            "SERVER_PORT": str(self._parts.port or (443 if scheme == "https" else 80)),
-            "SERVER_PROTOCOL": "HTTP/1.1",
-            "REMOTE_ADDR": ADDRESS,
-            "HTTP_HOST": self._parts.netloc,
-            "HTTP_USER_AGENT": self._user_agent,
-            "wsgi.version": (1, 0),
-            "wsgi.url_scheme": scheme,
-            "wsgi.input": io.BytesIO(body),
-            "wsgi.errors": io.StringIO(),
-            "wsgi.multithread": False,
-            "wsgi.multiprocess": False,
-            "wsgi.run_once": False,
-        }
-        if body:
-            environ["CONTENT_LENGTH"] = str(len(body))
-            environ["CONTENT_TYPE"] = "application/json"
-        for name, value in headers.items():
-            environ[f"HTTP_{name.upper().replace('-', '_')}"] = value
-        return environ
+
+def environ_of(
+    origin: SplitResult,
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+    *,
+    user_agent: str,
+    body: bytes = b"",
+) -> dict[str, Any]:
+    """A request as a server hands it over, from one who shows nothing beside ``headers``. ``path`` is that of a URL of
+    the site, with its query if any."""
+    scheme, host = origin.scheme, origin.hostname or ""
+    path, _, query = path.partition("?")
+    script = get_script_prefix().rstrip("/")
+    if script and path.startswith(f"{script}/"):
+        path = path.removeprefix(script)
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": method,
+        "SCRIPT_NAME": script,
+        "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
+        "QUERY_STRING": query,
+        "SERVER_NAME": host,
+        "SERVER_PORT": str(origin.port or (443 if scheme == "https" else 80)),
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": ADDRESS,
+        "HTTP_HOST": origin.netloc,
+        "HTTP_USER_AGENT": user_agent,
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scheme,
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.errors": io.StringIO(),
+        "wsgi.multithread": False,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+    }
+    if body:
+        environ["CONTENT_LENGTH"] = str(len(body))
+        environ["CONTENT_TYPE"] = "application/json"
+    for name, value in headers.items():
+        environ[f"HTTP_{name.upper().replace('-', '_')}"] = value
+    return environ
 
 
 @contextmanager

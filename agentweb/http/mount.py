@@ -22,13 +22,14 @@ _MARKS: Final = (
 """URLs of ours by their names and their paths below the include; of each room one, for a site may have some only."""
 
 
-def mount_prefix() -> str:
+def mount_prefix(language: str | None = None) -> str:
     """What stands before our paths: the script prefix, and the path under which the site included us.
 
     No slash at its end; empty for a site at the root of its host. Inside ``i18n_patterns`` it is that of the site's
-    own language, whoever asks: what is published has one address, and there it answers everybody.
+    own language, whoever asks: what is published has one address, and there it answers everybody. ``language`` asks
+    for that of another one.
     """
-    return _prefix(get_script_prefix(), get_urlconf() or settings.ROOT_URLCONF, sites_language())
+    return _prefix(get_script_prefix(), get_urlconf() or settings.ROOT_URLCONF, language or sites_language())
 
 
 def mounted_at() -> str:
@@ -84,6 +85,6 @@ def _is_language_written() -> bool:
 
 @lru_cache(maxsize=64)
 def is_language_read(middleware: tuple[str, ...]) -> bool:
-    """Whether requests get the language of their path."""
+    """Whether requests get the language of their path, or the one that they ask for; of ``settings.MIDDLEWARE``."""
     found = map(import_string, middleware)
     return any(isinstance(each, type) and issubclass(each, LocaleMiddleware) for each in found)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from django.conf import settings
 from django.db.models import Case, Count, FilteredRelation, IntegerField, Q, Subquery, Sum, Value, When
 
+from agentweb.awp.content.languages import default
 from agentweb.awp.content.models import SLUG_LENGTH, ContentPage, ContentRun
 
 _CHUNK: Final = 1_000
@@ -148,7 +148,7 @@ def state() -> State:
 def _order(languages: Sequence[str]) -> dict[str, int]:
     """The place of each language; those that are not named come after ``len(languages)``."""
     wanted = [each.lower() for each in languages]
-    return {each: at for at, each in reversed(list(enumerate([*wanted, settings.LANGUAGE_CODE.lower()])))}
+    return {each: at for at, each in reversed(list(enumerate([*wanted, default()])))}
 
 
 def _wanted(languages: Sequence[str]) -> Any:

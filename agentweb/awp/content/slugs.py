@@ -42,9 +42,9 @@ def slug_of(path: str) -> str:
     if path == "/" and not query:
         return FRONT_PAGE
     whole = path.strip("/")
-    if not query and path == f"/{whole}" and len(whole) <= _READABLE and _PLAIN.fullmatch(whole):
-        if whole not in _TAKEN:
-            return whole
+    is_plain = not query and path == f"/{whole}" and len(whole) <= _READABLE and _PLAIN.fullmatch(whole)
+    if is_plain and whole not in _TAKEN:
+        return whole
     digest = hashlib.sha256(f"{path}?{query}".encode()).hexdigest()[:_DIGEST]
     return f"{_readable(path)}~{digest}"
 

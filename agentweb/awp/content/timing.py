@@ -1,0 +1,49 @@
+"""A limit for how long the site's own code may take for one page."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+_AGAIN_SECONDS: Final = 1.0
+"""If the exception was swallowed where it was raised, in a destructor for example."""
+
+
+class OutOfTime(BaseException):
+    """Not an Exception: the site's own ``except Exception``, and Django's, are not meant for it."""
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in the block when it takes longer.
+
+    By an alarm signal, so in the main thread of a process only, where there is one and the site uses it for nothing
+    else; elsewhere nothing is limited. A worker process that takes much too long is killed by its parent besides.
+    """
+    if not _is_possible():
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _is_possible() -> bool:
+    return (
+        hasattr(signal, "setitimer")
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGALRM) in (signal.SIG_DFL, signal.SIG_IGN)
+        and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    )
