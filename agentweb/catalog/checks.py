@@ -23,7 +23,7 @@ def check_declarations(
 
 
 def nothing_declared() -> checks.CheckMessage:
-    """W014, for a site that has actions for agents: the usual reasons are a file of another name and an app that is not installed."""
+    """W014, for a site that has actions for agents: usually a file has another name, or an app is not installed."""
     own = [
         config
         for config in apps.get_app_configs()
