@@ -1,0 +1,186 @@
+"""Parts: the whole text, once, and none above its budget."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentweb.awp.budgets import PAGE
+from agentweb.awp.content.parts import CLOSING_TOKENS, Part, split, with_closing
+from agentweb.wire import tokens
+from tests.support.examples import examples
+
+URL = "https://shop.example/awp/content/teas/green.md?part=2"
+SMALL = 240
+PARAGRAPH = "Green tea is not oxidised. It is steamed in Japan, and fired in China.\n\n"
+
+
+def served(parts: list[Part], url: str = URL) -> list[str]:
+    return [with_closing(each.text, number=each.number, parts=len(parts), next_url=url) for each in parts]
+
+
+def assert_whole(markdown: str, budget: int = PAGE.tokens) -> list[Part]:
+    parts = split(markdown, budget)
+    assert "".join(each.text for each in parts) == markdown
+    assert [each.number for each in parts] == list(range(1, len(parts) + 1))
+    for part, text in zip(parts, served(parts), strict=True):
+        assert part.text
+        assert part.tokens == tokens.count(part.text)
+        assert tokens.count(text) <= budget
+    return parts
+
+
+def test_a_text_within_the_budget_is_one_part_and_says_nothing_of_another() -> None:
+    text = PARAGRAPH * 100
+    assert tokens.count(text) in range(PAGE.tokens - CLOSING_TOKENS, PAGE.tokens + 1)
+    assert split(text) == [Part(1, text, tokens.count(text))]
+    assert served(split(text)) == [text]
+
+
+def test_an_empty_text_has_no_part() -> None:
+    assert split("") == []
+
+
+def test_a_part_says_where_the_next_one_is_and_the_last_one_does_not() -> None:
+    first, second = served(assert_whole(PARAGRAPH * 120))
+    assert first.endswith(
+        "in China.\n\n\n\n---\n\nPart 1 of 2. The text goes on in part 2: "
+        "<https://shop.example/awp/content/teas/green.md?part=2>\n"
+    )
+    assert second.endswith("in China.\n\n")
+
+
+def test_an_address_that_is_long_is_written_without_its_path() -> None:
+    parts = split(PARAGRAPH * 120)
+    first = served(parts, "https://shop.example/" + "%E8%8C%B6" * 40 + "?part=2")[0]
+    assert first.endswith("part 2: <?part=2>\n")
+    assert tokens.count(first) <= PAGE.tokens
+
+
+def test_parts_are_cut_between_blocks() -> None:
+    parts = assert_whole(PARAGRAPH * 300)
+    assert all(each.text.endswith("in China.\n\n") for each in parts)
+    assert all(each.tokens > PAGE.tokens * 0.9 for each in parts[:-1])
+
+
+def test_a_heading_stays_with_what_follows_it() -> None:
+    text = "".join(f"## Tea {at}\n\n### How\n\n{PARAGRAPH * (at % 7 + 1)}" for at in range(120))
+    for part in assert_whole(text, SMALL):
+        assert not part.text.rstrip().splitlines()[-1].startswith("#")
+
+
+def test_code_is_not_cut_while_it_fits() -> None:
+    code = "```python\n" + "".join(f"x{at} = {at}\n\n" for at in range(40)) + "```\n\n"
+    for part in assert_whole((PARAGRAPH * 3 + code) * 20):
+        assert part.text.count("```") % 2 == 0
+
+
+def test_longer_code_is_cut_between_its_lines() -> None:
+    code = "```\n" + "".join(f"print('line {at}. It is a line.')\n" for at in range(2_000)) + "```\n"
+    parts = assert_whole(code)
+    assert all(each.text.endswith("')\n") for each in parts[:-1])
+
+
+def test_a_table_is_cut_between_its_rows_and_its_head_is_not_left_alone() -> None:
+    table = "| Tea | Price |\n| --- | --- |\n" + "".join(
+        f"| Green. Tea {at} | {at} EUR |\n" for at in range(900)
+    )
+    parts = assert_whole(PARAGRAPH * 2 + table)
+    for part in parts:
+        assert all(
+            line.startswith("|") and line.endswith("|") for line in part.text.splitlines() if "EUR" in line
+        )
+        assert not part.text.endswith("| --- | --- |\n")
+
+
+def test_a_long_paragraph_is_cut_between_sentences() -> None:
+    parts = assert_whole("Tea is good. Dr. Tea agrees, for 3.50 EUR a cup. " * 800)
+    assert all(each.text.endswith(("good. ", "cup. ")) for each in parts)
+    assert all(each.tokens > PAGE.tokens * 0.9 for each in parts[:-1])
+
+
+def test_a_long_list_is_cut_between_its_items() -> None:
+    parts = assert_whole("".join(f"- Item {at} is a tea\n  that grows on hills\n" for at in range(900)))
+    assert all(each.text.startswith("- Item") for each in parts)
+
+
+def test_a_long_sentence_is_cut_between_words() -> None:
+    words = "tea " * 10_000
+    assert all(set(each.text.split()) == {"tea"} for each in assert_whole(words))
+
+
+def test_no_character_is_cut() -> None:
+    for unit in ("👩🏽‍🚀", "e\u0301\u0323", "한", "\U0001f1e9\U0001f1ea"):
+        for part in assert_whole(unit * 4_000, SMALL):
+            assert part.text == unit * (len(part.text) // len(unit))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 1_000_000,
+        "ab1 \n" * 50_000,
+        "x\n\n" * 50_000,
+        " " * 400_000,
+        "\n" * 100_000,
+        "漢" * 200_000,
+        "a" + "\u0301" * 200_000,
+        "`" * 500_000,
+        "[" * 500_000,
+        "." * 200_000,
+        "#" * 200_000,
+        "# h\n\n" * 50_000,
+        "| a | b |\n" * 50_000,
+        "```\n" + "x = 1\n" * 20_000,
+        "> " * 50_000,
+        "- " * 100_000,
+        "|-" * 100_000,
+        "~~~\n" * 50_000,
+        "\ud800" * 50_000,
+    ],
+    ids=range(19),
+)
+def test_any_text_is_split_in_time_that_grows_with_its_length_only(text: str) -> None:
+    parts = split(text)
+    assert "".join(each.text for each in parts) == text
+    rng = random.Random(7)
+    for part in rng.sample(parts, min(len(parts), 20)):
+        closed = with_closing(part.text, number=part.number, parts=len(parts), next_url=URL)
+        assert tokens.count(closed) <= PAGE.tokens
+
+
+def test_a_budget_without_room_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="at least"):
+        split("x", 2 * CLOSING_TOKENS - 1)
+
+
+PIECES = st.one_of(
+    st.text(max_size=30),
+    st.text(alphabet=st.sampled_from("ab.\n #|`~>-*[]()1 \t\u0301\u200d👩🏽"), max_size=60),
+    st.sampled_from(
+        [
+            PARAGRAPH,
+            "# Heading\n\n",
+            "```\ncode\n\ncode\n```\n",
+            "```\nnot closed\n",
+            "| a | b |\n|---|---|\n| c | d |\n",
+            "שלום עולם. מה שלומך? \u200f",
+            "السلام عليكم. كيف حالك؟\n\n",
+            "お茶を飲みます。美味しいです。\n",
+            "👨‍👩‍👧‍👦🏴󠁧󠁢󠁥󠁮󠁧󠁿",
+            "word " * 300,
+            "w" * 2_000,
+            "\n" * 50,
+            " " * 500,
+        ]
+    ),
+)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.lists(PIECES, max_size=40).map("".join), st.sampled_from([SMALL, 500, PAGE.tokens]))
+def test_any_text_is_whole_in_parts_within_the_budget(markdown: str, budget: int) -> None:
+    assert_whole(markdown, budget)
