@@ -180,6 +180,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("slug", models.CharField(max_length=120)),
                 ("language", models.CharField(max_length=20)),
+                ("listed_as", models.CharField(editable=False, max_length=120)),
                 ("path", models.CharField(max_length=2000)),
                 ("title", models.CharField(max_length=300)),
                 ("description", models.TextField(blank=True)),
@@ -208,6 +209,7 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(fields=["section", "path"], name="agentweb_content_sections"),
                     models.Index(fields=["seen_in"], name="agentweb_content_seen"),
+                    models.Index(fields=["listed_as"], name="agentweb_content_listed"),
                 ],
                 "constraints": [
                     models.UniqueConstraint(fields=("slug", "language"), name="agentweb_content_page_once")

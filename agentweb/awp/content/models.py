@@ -21,7 +21,8 @@ class ContentPage(models.Model):
     """One page of the site in one language, as everybody may read it.
 
     ``path`` is that of its URL under the origin, percent-encoded, with its query and the prefix of a site that is
-    mounted under one. ``source_etag`` is the ETag that the site gives it and ``source_digest`` that of what it was
+    mounted under one. ``listed_as`` is the slug of where the site lists it, another one when it redirects from there.
+    ``source_etag`` is the ETag that the site gives it and ``source_digest`` that of what it was
     made from, both bound to how it was made: while one of them stays, nothing is converted again. ``digest`` is that
     of what came of it (SHA-256, hex). ``tokens`` are those of all parts together, ``parts`` how many there are.
 
@@ -37,6 +38,7 @@ class ContentPage(models.Model):
     id = models.BigAutoField(primary_key=True)
     slug = models.CharField(max_length=SLUG_LENGTH)
     language = models.CharField(max_length=LANGUAGE_LENGTH)
+    listed_as = models.CharField(max_length=SLUG_LENGTH, editable=False)
     path = models.CharField(max_length=PATH_LENGTH)
     title = models.CharField(max_length=TITLE_LENGTH)
     description = models.TextField(blank=True)
@@ -58,6 +60,7 @@ class ContentPage(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["section", "path"], name="agentweb_content_sections"),
             models.Index(fields=["seen_in"], name="agentweb_content_seen"),
+            models.Index(fields=["listed_as"], name="agentweb_content_listed"),
         ]
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ A registered page with parameters has as many URLs as there are rows, so it come
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final
@@ -20,6 +20,7 @@ from agentweb.awp.content.languages import Languages
 from agentweb.awp.content.models import ContentPage
 from agentweb.awp.content.outcomes import MAX_DETAIL, Failed, LeftOut, Reason, Report
 from agentweb.awp.content.rendering import Renderer, detail_of
+from agentweb.awp.content.runs import Superseded
 from agentweb.awp.content.slugs import section_id, slug_of
 from agentweb.catalog.registry import registry
 from agentweb.http.mount import mount_prefix
@@ -53,16 +54,20 @@ class Found:
     is_whole: bool = True
 
 
-def find(renderer: Renderer, languages: Languages, origin: str) -> Found:
+def find(
+    renderer: Renderer, languages: Languages, origin: str, tick: Callable[[], None] = lambda: None
+) -> Found:
     """All pages of the site, those that are registered first. Of each URL only its path is kept, so that the memory
-    this takes is that of the paths."""
+    this takes is that of the paths. ``tick`` is called between pages."""
     found = Found([], [])
     with translation.override(languages.default):
-        _find(found, renderer, languages, origin)
+        _find(found, renderer, languages, origin, tick)
     return found
 
 
-def _find(found: Found, renderer: Renderer, languages: Languages, origin: str) -> None:
+def _find(
+    found: Found, renderer: Renderer, languages: Languages, origin: str, tick: Callable[[], None]
+) -> None:
     seen: set[tuple[str, tuple[str, ...]]] = set()
 
     def note(candidate: Candidate) -> None:
@@ -76,6 +81,7 @@ def _find(found: Found, renderer: Renderer, languages: Languages, origin: str) -
     for name, given in _sitemaps(found):
         try:
             for location in _locations(_made(given), origin):
+                tick()
                 path = renderer.own_path(location)
                 wanted = () if path is None else languages.of(path)
                 if path is None:
@@ -85,6 +91,8 @@ def _find(found: Found, renderer: Renderer, languages: Languages, origin: str) -
                     found.reports.append(Report(path, "", LeftOut(Reason.LANGUAGE)))
                 else:
                     note(Candidate(path, wanted, section_id(name), ContentPage.Source.SITE_MAP.value))
+        except Superseded:
+            raise
         except Exception as error:
             _note_unread(found, name, detail_of(error))
 
