@@ -24,6 +24,8 @@ from agentweb.access.admin.terms import ScopesInUse
 from agentweb.access.models import Approval, Grant, PrincipalKey, Revocation, Session, SiteKey
 from agentweb.aim.admin import AgentAdmin, LogConsumerAdmin, MessageAdmin
 from agentweb.aim.models import Agent, LogConsumer, Message
+from agentweb.awp.analytics.admin import AgentRequestsAdmin
+from agentweb.awp.analytics.models import AgentRequests
 from agentweb.catalog.registry import registry
 from agentweb.invoke.admin import AuditEntryAdmin, IdempotencyRecordAdmin
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
@@ -68,6 +70,7 @@ class _AuditEntryAdmin(AuditEntryAdmin):
 
 PAGES = {
     Agent: AgentAdmin,
+    AgentRequests: AgentRequestsAdmin,
     Approval: ApprovalAdmin,
     AuditEntry: _AuditEntryAdmin,
     Grant: _GrantAdmin,

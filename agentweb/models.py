@@ -27,7 +27,9 @@ from agentweb.aim.models import (
     UsedChallenge,
 )
 from agentweb.aip.models import BrowserCall, OpenPage
+from agentweb.awp.analytics.models import AgentRequests
 from agentweb.awp.content.models import ContentPage, ContentPart, ContentRun
+from agentweb.awp.search.models import SearchedPage, SearchPosting, SearchTerm
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.models import Receipt, ReceiptHead, ReceiptParty
 
@@ -35,6 +37,7 @@ __all__ = [
     "Account",
     "Agent",
     "AgentKey",
+    "AgentRequests",
     "Approval",
     "AuditEntry",
     "BrowserCall",
@@ -59,6 +62,9 @@ __all__ = [
     "ReceiptParty",
     "Revocation",
     "RevocationHead",
+    "SearchPosting",
+    "SearchTerm",
+    "SearchedPage",
     "Session",
     "SiteKey",
     "UsedChallenge",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -79,7 +80,7 @@ class Collection(Generic[K]):
         for term, impact in terms.items():
             self._postings[term][text] = impact
 
-    def postings(self, terms: Iterable[str], among: frozenset[K]) -> list[tuple[str, K, int]]:
+    def postings(self, terms: Iterable[str], among: AbstractSet[K]) -> list[tuple[str, K, int]]:
         """(term, text, impact) of the texts ``among``: who may not know of the others can tell nothing from a score."""
         return [
             (term, text, impact)

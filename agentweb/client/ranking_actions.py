@@ -66,6 +66,11 @@ def action_query(text: str, language: str = ENGLISH) -> dict[str, int]:
     return {**dict.fromkeys(meant, _SAID_ALIKE), **asked}
 
 
+def is_effect(term: str) -> bool:
+    """Whether a term stands for an effect, so that only actions have it."""
+    return term.startswith("=")
+
+
 def _input_terms(schema: Mapping[str, Any]) -> list[str]:
     """Names and descriptions of the inputs. What is no schema of an object has none."""
     properties = schema.get("properties")

@@ -8,10 +8,10 @@ pairs. Everything is a function of the text and of ``VERSION`` alone, so an inde
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from importlib.metadata import version
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from threading import local
 from typing import Any, Final
 
@@ -27,11 +27,13 @@ ENGLISH: Final = "en"
 
 # Soft hyphens stand inside words and are not seen; marks belong to the letter before them.
 _WORD: Final = regex.compile(r"[\p{L}\p{N}\p{M}\u00AD]+|\p{Extended_Pictographic}")
+_IN_WORD: Final = regex.compile(r"[\p{L}\p{N}\p{M}\u00AD]")
 _LETTERWISE: Final = (
     r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}"
     r"\p{Script=Khmer}\p{Script=Myanmar}\u30FC\u3005"
 )
 _RUN: Final = regex.compile(rf"([{_LETTERWISE}]\p{{M}}*)|[^{_LETTERWISE}]+")
+_IS_LETTERWISE: Final = regex.compile(rf"[{_LETTERWISE}]")
 _INNER_CASE: Final = regex.compile(r"(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|_+")
 # From here on canonical combining classes are of marks above and below a letter: accents. Below are those that make
 # another letter of it, as in Japanese and in the scripts of India (Unicode 4.3).
@@ -48,9 +50,9 @@ _OTHER_LETTERS: Final = str.maketrans(
 
 STOP_WORDS: Final = frozenset(
     str.split(
-        "a about am an and any are as at be been but by can could did do does for from had has have how i if in into is "
-        "it its ll m me my of on or our re s should so some t that the their them then there these they this to us ve "
-        "was we were what when where which who why will with would you your"
+        "a about am an and any are as at be been but by can could did do does for from had has have how i if in into "
+        "is it its ll m me my of on or our re s should so some t that the their them then there these they this to "
+        "us ve was we were what when where which who why will with would you your"
     )
 )
 """English words that say nothing about what a text is about; a query of nothing else is asked with them."""
@@ -103,20 +105,77 @@ def query_terms(text: str, language: str = ENGLISH, *, most: int = 64) -> list[s
     Stop words are left out unless there is nothing else. A name counts as a whole and in its parts.
     """
     english = is_english(language)
-    plain: dict[str, None] = {}
-    stops: dict[str, None] = {}
+    asked = query_concepts(text, most=most)
+    return list(dict.fromkeys(term for forms in asked for term in (forms[:1] if english else forms[1:])))[
+        :most
+    ]
+
+
+def query_concepts(text: str, *, most: int = 64) -> list[tuple[str, ...]]:
+    """The same for texts in any language: of each word its English stem first, then the forms that were asked for."""
+    plain: dict[str, dict[str, None]] = {}
+    stops: dict[str, dict[str, None]] = {}
     for word in _WORD.findall(text):
         for piece in dict.fromkeys([word, *_INNER_CASE.split(word)]):
             for run in _runs(piece):
                 if isinstance(run, tuple):
-                    plain.update(dict.fromkeys(_pairs(run[0]) or run[0]))
-                elif english and run in STOP_WORDS:
-                    stops[stem(run)] = None
+                    for term in _pairs(run[0]) or run[0]:
+                        plain.setdefault(term, {})[term] = None
                 else:
-                    plain[_bounded(stem(run) if english else run)] = None
+                    kept = stops if run in STOP_WORDS else plain
+                    kept.setdefault(_bounded(stem(run)), {})[_bounded(run)] = None
         if len(plain) >= most:
             break
-    return list(plain or stops)[:most]
+    return [(first, *forms) for first, forms in (plain or stops).items()][:most]
+
+
+def hits(text: str, wanted: Collection[str], language: str = ENGLISH) -> Iterator[tuple[int, int, str]]:
+    """Where the text has one of the terms: begin, end, term."""
+    english = is_english(language)
+    # Of a text most words are asked for by nobody, and many are there more than once.
+    having: dict[str, str] = {}
+    has_letterwise = _IS_LETTERWISE.search(text) is not None
+    for word in set(_WORD.findall(text)):
+        if has_letterwise and _IS_LETTERWISE.search(word):
+            having[word] = ""
+            continue
+        for term in _kept(word, english) if len(word) <= _LONGEST_KEPT else _terms(word, english):
+            if term in wanted:
+                having[word] = term
+                break
+    for begin, each in sorted((at, one) for one in having for at in _places(text, one)):
+        if having[each]:
+            yield begin, begin + len(each), having[each]
+        else:
+            yield from (
+                (begin + at, begin + to, term) for at, to, term in _letter_hits(each, wanted, english)
+            )
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    """Where the text has this very word, and not as a part of another."""
+    at = text.find(word)
+    while at >= 0:
+        found = _WORD.match(text, at)
+        is_begun = at and _IN_WORD.match(text, at - 1) and _IN_WORD.match(word)
+        if found and found[0] == word and not is_begun:
+            yield at
+        at = text.find(word, at + len(word))
+
+
+def _letter_hits(word: str, wanted: Collection[str], english: bool) -> Iterator[tuple[int, int, str]]:
+    runs = list(_RUN.finditer(word))
+    for run, after in zip_longest(runs, runs[1:]):
+        if not run[1]:
+            spans = [(run.end(), "".join(_terms(run[0], english)[:1]))]
+        else:
+            spans = [(run.end(), fold(run[0]))]
+            if after is not None and after[1]:
+                spans.insert(0, (after.end(), fold(word[run.start() : after.end()])))
+        for end, term in spans:
+            if term in wanted:
+                yield run.start(), end, term
+                break
 
 
 def is_english(language: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from agentweb.wire.errors import Code, RequestError
+from agentweb.wire.errors import Code, InputError, RequestError
+from agentweb.wire.schema import CompiledSchema
 
 MAX_FIELDS: Final = 200
 SECRET_NAMES: Final = frozenset({"token", "access_token", "session_token"})
@@ -46,6 +47,22 @@ def refuse_tokens(pairs: list[tuple[str, str]]) -> None:
                 "Treat this token as disclosed.",
                 field=name,
             )
+
+
+def typed(pairs: list[tuple[str, str]], schema: CompiledSchema) -> dict[str, Any]:
+    """The query string as typed values. Raises invalid_parameter (400) with every problem."""
+    values, problems = schema.coerce_strings(pairs)
+    try:
+        schema.check(values, also=problems)
+    except InputError as error:
+        listed = [{**each, "in": "query"} for each in error.problems or ()]
+        raise InputError(
+            listed,
+            f"The query string has {len(listed)} problem{'s' if len(listed) > 1 else ''}; correct every entry of "
+            "problems and ask again.",
+            code=Code.INVALID_PARAMETER,
+        ) from None
+    return values
 
 
 def _not_unicode() -> RequestError:

@@ -10,7 +10,9 @@ from agentweb.client.ranking_words import (
     MAX_TERM,
     STOP_WORDS,
     fold,
+    hits,
     name_terms,
+    query_concepts,
     query_terms,
     terms,
     terms_of,
@@ -133,3 +135,26 @@ def test_threads_do_not_disturb_each_others_stemmers() -> None:
         thread.join()
     assert len(seen) == 1_200
     assert all(seen)
+
+
+def test_in_texts_of_any_language_a_word_is_asked_for_as_its_stem_and_as_it_is() -> None:
+    assert query_concepts("orders ordered Bestellungen") == [
+        ("order", "orders", "ordered"),
+        ("bestellungen", "bestellungen"),
+    ]
+    assert query_concepts("緑茶の") == [("緑茶", "緑茶"), ("茶の", "茶の")]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "found"),
+    [
+        ("Your orders were shipped", "order", ["orders"]),
+        ("日本の緑茶を買う", "緑茶", ["緑茶"]),
+        ("日本のお茶を買う", "茶", ["茶"]),
+        ("ABC茶 and 茶ABC", "abc", ["ABC", "ABC"]),
+        ("Un CAFÉ, deux cafés", "café", ["CAFÉ", "cafés"]),
+    ],
+    ids=["stem", "pair", "letter", "mixed", "accents"],
+)
+def test_hits_are_where_the_text_has_what_is_asked_for(text: str, asked: str, found: list[str]) -> None:
+    assert [text[begin:end] for begin, end, _ in hits(text, set(query_terms(asked)))] == found

@@ -19,13 +19,14 @@ from agentweb.aim.models import Agent
 from agentweb.aim.operations import Operation
 from agentweb.aim.policy import authorities, other_request_bytes
 from agentweb.aim.splicing import dumps
+from agentweb.http import queries
 from agentweb.http.addresses import address_of, is_one_client
 from agentweb.http.documents import Place
 from agentweb.http.mount import mount_prefix
 from agentweb.http.views import AgentView, json_response
 from agentweb.wire.aim.envelope import parse_request
 from agentweb.wire.clock import now
-from agentweb.wire.errors import AgentError, AuthenticationError, Code, InputError, RequestError
+from agentweb.wire.errors import AgentError, AuthenticationError, Code, RequestError
 from agentweb.wire.schema import CompiledSchema
 from agentweb.wire.strict_json import Json
 
@@ -121,18 +122,7 @@ class AimView(AgentView):
 
     def query(self, schema: CompiledSchema) -> dict[str, Any]:
         """The query string as typed values. Raises invalid_parameter (400) with every problem."""
-        values, problems = schema.coerce_strings(self.query_pairs)
-        try:
-            schema.check(values, also=problems)
-        except InputError as error:
-            listed = [{**each, "in": "query"} for each in error.problems or ()]
-            raise InputError(
-                listed,
-                f"The query string has {len(listed)} problem{'s' if len(listed) > 1 else ''}; correct every entry of "
-                "problems and ask again.",
-                code=Code.INVALID_PARAMETER,
-            ) from None
-        return values
+        return queries.typed(self.query_pairs, schema)
 
     def wake(self) -> None:
         """Tell those who wait for events that there may be some: after what wrote them is committed."""

@@ -1,0 +1,62 @@
+"""Cursors of a search: how far somebody has read its results.
+
+One is base64url of a byte for version and kind, of a digest of the query, and of the last result's score with the
+number of results of that score that were given. So a page that comes or goes meanwhile moves nobody by one, and a
+cursor of another query, or of another list of this site, is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+from agentweb.wire.encoding import b64url, b64url_decode
+from agentweb.wire.errors import Code, RequestError
+
+# The messenger's cursors begin with 0x10 to 0x15.
+_KIND: Final = 0x20
+_SHAPE: Final = struct.Struct(">B8sQH")
+LENGTH: Final = 26
+"""Characters of a cursor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """After the first ``given`` results of this ``score``, and after all of a higher one."""
+
+    score: int
+    given: int
+
+
+def write(query: str, place: Place) -> str:
+    """The cursor of a place in the results of a query."""
+    return b64url(_SHAPE.pack(_KIND, _digest(query), place.score, place.given))
+
+
+def read(query: str, cursor: str) -> Place:
+    """The place that a cursor names. Raises invalid_cursor for one that was not given for this query."""
+    try:
+        if len(cursor) != LENGTH:
+            raise ValueError
+        kind, digest, score, given = _SHAPE.unpack(b64url_decode(cursor))
+    except (ValueError, struct.error):
+        raise _invalid("This is no cursor of a search") from None
+    if kind != _KIND:
+        raise _invalid("This is no cursor of a search")
+    if digest != _digest(query):
+        raise _invalid("This cursor belongs to another query")
+    return Place(score, given)
+
+
+def _digest(query: str) -> bytes:
+    return hashlib.sha256(query.encode()).digest()[:8]
+
+
+def _invalid(what: str) -> RequestError:
+    return RequestError(
+        Code.INVALID_CURSOR,
+        f"{what}; send next_cursor of the page before exactly as it came, with the same q, or no cursor.",
+        field="cursor",
+    )

@@ -1,0 +1,249 @@
+"""Answering a query: pages and actions in one order, by one measure (BM25, ``client.ranking``).
+
+The same on every database, for the index is our own. Whatever is asked, it is at most six statements, none in a loop,
+and a bounded number of rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from django.db.models import Q
+
+from agentweb.access.callers import Caller
+from agentweb.awp.content.models import ContentPage, ContentPart
+from agentweb.awp.protocol import FUNCTIONS, content_path
+from agentweb.awp.search import actions, cursors, postings
+from agentweb.awp.search.snippets import snippet
+from agentweb.awp.search.terms import EVERY, key_of
+from agentweb.catalog.actions import Action
+from agentweb.client.ranking import SCALE, THOUSAND, rarity, scores
+from agentweb.client.ranking_actions import action_query, is_effect
+from agentweb.client.ranking_words import ENGLISH, query_concepts
+from agentweb.http.documents import Place
+from agentweb.http.visibility import visible_actions
+
+MAX_QUERY: Final = 500
+"""Characters of a query."""
+MAX_TERMS: Final = 64
+ASKED: Final = 16
+"""Words of a query that are looked for: of more, the rarest."""
+
+_SAFE: Final = "/~"
+
+PAGE: Final = "page"
+ACTION: Final = "action"
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """``score`` is in the ranker's whole numbers, ``path`` what ties are decided by, ``key`` a page's primary key or
+    the action."""
+
+    score: int
+    path: str
+    type: str
+    key: Any
+
+    @property
+    def order(self) -> tuple[int, str, str, str]:
+        return -self.score, self.path, self.type, self.key.name if self.type == ACTION else str(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A page as it may be shown."""
+
+    pk: int
+    slug: str
+    language: str
+    path: str
+    title: str
+    description: str
+
+
+class _Query:
+    """What was asked, as terms: a word's English stem names it, with all forms in which pages may have it.
+
+    ``weights`` has what actions are asked for beside: what a verb stands for.
+    """
+
+    def __init__(self, text: str) -> None:
+        concepts = query_concepts(text, most=MAX_TERMS)
+        self.forms = {concept[0]: tuple(dict.fromkeys(concept)) for concept in concepts}
+        self.weights = action_query(text)
+        said = {form for forms in self.forms.values() for form in forms}
+        self.keys = {term: key_of(term) for term in {*said, *self.weights} if not is_effect(term)}
+        self.rarities: dict[str, int] = {}
+
+    def narrow(self, counts: Mapping[str, int], total: int, actions: int) -> None:
+        """Keep the rarest words, by how many of all pages and actions have each term; effects only actions have."""
+        self.rarities = {
+            term: rarity(counts.get(term, 0), actions if is_effect(term) else total)
+            for term in {*self.forms, *self.weights}
+        }
+        asked = [word for word in self.forms if counts.get(word)]
+        kept = set(sorted(asked, key=lambda word: (-self.rarities[word], word))[:ASKED])
+        self.weights = {
+            term: weight for term, weight in self.weights.items() if term in kept or term not in self.forms
+        }
+        self.forms = {word: forms for word, forms in self.forms.items() if word in kept}
+
+    @property
+    def worth(self) -> dict[int, int]:
+        """Weight times rarity of the index's terms."""
+        return {
+            self.keys[form]: THOUSAND * self.rarities[word]
+            for word, forms in self.forms.items()
+            for form in forms
+        }
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        return frozenset(form for forms in self.forms.values() for form in forms)
+
+
+def search(
+    text: str,
+    caller: Caller,
+    place: Place,
+    *,
+    languages: Sequence[str] = (),
+    limit: int = 10,
+    cursor: str | None = None,
+) -> dict[str, Any]:
+    """``{"query", "results", "next_cursor"}`` as AWP section 1 has it, of what this caller may know of.
+
+    Of a page in several languages the version is named whose words fit and which the reader would rather read.
+    Raises invalid_cursor.
+    """
+    after = None if cursor is None else cursors.read(text, cursor)
+    found, query, shown = _ranked(text, caller, languages, place)
+    start = 0 if after is None else _start(found, after)
+    given = found[start : start + limit]
+    rest = start + len(given) < len(found)
+    return {
+        "query": text,
+        "results": _results(given, query, shown, place),
+        "next_cursor": cursors.write(text, _place_of(found, start + len(given) - 1)) if rest else None,
+    }
+
+
+def _ranked(
+    text: str, caller: Caller, languages: Sequence[str], place: Place
+) -> tuple[list[_Result], _Query, dict[int, _Shown]]:
+    query = _Query(text)
+    if not query.forms:
+        return [], query, {}
+    visible = {action.name: action for action in visible_actions(caller)}
+    of_actions = actions.collection().postings(query.weights, visible.keys())
+    every = key_of(EVERY)
+    having = postings.pages_having({*query.keys.values(), every})
+    counts = _counts(query, having)
+    for term, _name, _impact in of_actions:
+        counts[term] += 1
+    query.narrow(counts, having.get(every, 0) + len(visible), len(visible))
+    pages = postings.page_scores(query.worth, having)
+    shown = _shown(pages, languages)
+    found = [_Result(pages[pk], page.path, PAGE, pk) for pk, page in shown.items()]
+    of_query = [each for each in of_actions if each[0] in query.weights]
+    found += [
+        _Result(score, place.prefix + visible[name].path, ACTION, visible[name])
+        for name, score in scores(query.weights, query.rarities, of_query).items()
+    ]
+    return sorted(found, key=lambda result: result.order), query, shown
+
+
+def _counts(query: _Query, having: dict[int, int]) -> Counter[str]:
+    """How many pages have each term of the query."""
+    counts = Counter({term: having.get(query.keys[term], 0) for term in query.weights if term in query.keys})
+    for word, forms in query.forms.items():
+        counts[word] = sum(having.get(query.keys[form], 0) for form in forms)
+    return counts
+
+
+def _shown(pages: Collection[int], languages: Sequence[str]) -> dict[int, _Shown]:
+    """The pages by key, each once in the language that the reader would rather have of those that fit. One query."""
+    if not pages:
+        return {}
+    rows = ContentPage.objects.filter(pk__in=list(pages)).order_by("pk")
+    order = {code.lower(): at for at, code in reversed(list(enumerate(languages)))}
+    best: dict[str, _Shown] = {}
+    for row in rows.values_list(*_Shown.__slots__):
+        page = _Shown(*row)
+        other = best.get(page.slug)
+        if other is None or _rank(page, order) < _rank(other, order):
+            best[page.slug] = page
+    return {page.pk: page for page in best.values()}
+
+
+def _rank(page: _Shown, order: dict[str, int]) -> tuple[int, str]:
+    return order.get(page.language.lower(), len(order)), page.language
+
+
+def _start(found: Sequence[_Result], after: cursors.Place) -> int:
+    """Where the results after a place begin."""
+    above = sum(1 for result in found if result.score > after.score)
+    equal = sum(1 for result in found if result.score == after.score)
+    return above + min(after.given, equal)
+
+
+def _place_of(found: Sequence[_Result], last: int) -> cursors.Place:
+    score = found[last].score
+    return cursors.Place(score, sum(1 for result in found[: last + 1] if result.score == score))
+
+
+def _results(
+    given: Sequence[_Result], query: _Query, shown: dict[int, _Shown], place: Place
+) -> list[dict[str, Any]]:
+    texts = _texts([result.key for result in given if result.type == PAGE], query)
+    functions = f"{place.origin}{place.prefix}/{FUNCTIONS}"
+    return [
+        _page_result(result, shown[result.key], texts, query, place)
+        if result.type == PAGE
+        else _action_result(result, query, functions)
+        for result in given
+    ]
+
+
+def _texts(pages: Sequence[int], query: _Query) -> dict[int, str]:
+    """Of each page the part that has the rarest of what was asked, and of some the first. Two queries."""
+    if not pages:
+        return {}
+    word_of = {query.keys[form]: word for word, forms in query.forms.items() for form in forms}
+    best: dict[int, tuple[int, int]] = {}
+    for page, term, number in postings.places(pages, list(word_of)):
+        best[page] = min(best.get(page, (0, 0)), (-query.rarities[word_of[term]], number))
+    wanted = Q()
+    for page in pages:
+        wanted |= Q(page=page, number=best[page][1] if page in best else 1)
+    return dict(ContentPart.objects.filter(wanted).values_list("page", "text"))
+
+
+def _page_result(
+    result: _Result, page: _Shown, texts: dict[int, str], query: _Query, place: Place
+) -> dict[str, Any]:
+    return {
+        "type": PAGE,
+        "title": page.title,
+        "path": page.path,
+        "url": f"{place.origin}{place.prefix}/{quote(content_path(page.slug), safe=_SAFE)}",
+        "snippet": snippet(texts.get(page.pk, ""), query.wanted, page.language, otherwise=page.description),
+        "score": round(result.score / SCALE, 4),
+    }
+
+
+def _action_result(result: _Result, query: _Query, functions: str) -> dict[str, Any]:
+    action: Action = result.key
+    return {
+        "type": ACTION,
+        "title": action.title,
+        "path": result.path,
+        "url": f"{functions}#{action.name}",
+        "snippet": snippet(action.description, query.wanted, ENGLISH),
+        "score": round(result.score / SCALE, 4),
+    }

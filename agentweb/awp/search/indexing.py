@@ -1,0 +1,183 @@
+"""Keeping the index: a page is taken in with what changed of it, and pages that are gone are taken out.
+
+A content run calls ``catch_up`` when it is through; what a killed run left undone, the next one finds. Whoever writes a
+page may call ``index_page`` in the same transaction, so that the index never lags behind.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from django.db import connections, router, transaction
+from django.db.models import Count, Exists, OuterRef
+
+from agentweb.access.database import begun, patiently
+from agentweb.awp.content.models import ContentPage, ContentPart
+from agentweb.awp.search.models import SearchedPage, SearchPosting, SearchTerm
+from agentweb.awp.search.terms import EVERY, Has, key_of, page_terms
+from agentweb.client.ranking_words import VERSION
+
+logger = logging.getLogger("agentweb.awp")
+
+_ROWS: Final = 400
+"""Rows of one statement."""
+_PAGES: Final = 25
+"""Pages of one transaction. Their texts are in memory at once, and SQLite has one writer at a time."""
+
+
+def index_page(page: ContentPage, texts: Sequence[str]) -> None:
+    """Take in a page as it is, ``texts`` being its parts in Markdown. A transaction, or the end of the caller's."""
+    index_pages([(page, texts)])
+
+
+def index_pages(pages: Sequence[tuple[ContentPage, Sequence[str]]]) -> None:
+    """Take in pages as they are. A transaction, or the end of the caller's, and only once in that.
+
+    Only what changed of their terms is written. Two that take in pages at once wait for each other's counts, which are
+    written last and in one order; with other writes after it, they could wait for each other for ever.
+    """
+    terms = {
+        page.pk: page_terms(page.title, page.description, page.path, texts, page.language)
+        for page, texts in pages
+    }
+    with transaction.atomic(using=_database()):
+        before: defaultdict[int, dict[int, Has]] = defaultdict(dict)
+        rows = SearchPosting.objects.filter(page__in=list(terms))
+        for key, term, impact, place in rows.values_list("page", "term", "impact", "place").iterator():
+            before[key][term] = Has(impact, place)
+        known = dict(SearchedPage.objects.filter(page__in=list(terms)).values_list("page", "version"))
+        counts: Counter[int] = Counter()
+        added: list[tuple[int, ...]] = []
+        for key, now in terms.items():
+            old = before[key]
+            counts.update(now.keys() - old.keys())
+            counts.subtract(old.keys() - now.keys())
+            _count_page(counts, known.get(key))
+            _remove(key, [term for term, has in old.items() if now.get(term) != has])
+            added += [(term, key, *has) for term, has in now.items() if old.get(term) != has]
+        # In the order of the index, whose leaves are read and written once then.
+        _write_rows(SearchPosting, ("term", "page", "impact", "place"), sorted(added))
+        _write_rows(
+            SearchedPage,
+            ("page", "digest", "version"),
+            [(page.pk, page.digest, VERSION) for page, _texts in pages],
+            " ON CONFLICT (page) DO UPDATE SET digest = excluded.digest, version = excluded.version",
+        )
+        _count(counts)
+
+
+def _count_page(counts: Counter[int], known: str | None) -> None:
+    """Every page is counted once, in the version that it was taken in with."""
+    if known == VERSION:
+        return
+    counts[key_of(EVERY)] += 1
+    if known is not None:
+        counts[key_of(EVERY, known)] -= 1
+
+
+def forget_pages(pages: Iterable[int]) -> int:
+    """Take out the pages with these primary keys; how many were in the index. A transaction, or the caller's."""
+    wanted = list(pages)
+    with transaction.atomic(using=_database()):
+        versions = dict(SearchedPage.objects.filter(page__in=wanted).values_list("page", "version"))
+        if not versions:
+            return 0
+        gone = (
+            SearchPosting.objects.filter(page__in=wanted)
+            .order_by()
+            .values("term")
+            .annotate(pages=Count("page"))
+            .values_list("term", "pages")
+        )
+        counts: Counter[int] = Counter()
+        counts.subtract(dict(gone))
+        counts.subtract(key_of(EVERY, version) for version in versions.values())
+        SearchPosting.objects.filter(page__in=wanted).delete()
+        SearchedPage.objects.filter(page__in=wanted).delete()
+        _count(counts)
+        return len(versions)
+
+
+def catch_up(*, stopping: Callable[[], bool] = lambda: False) -> dict[str, int]:
+    """Bring the index to the content as it is, some pages at a time: ``{"indexed", "forgotten"}``.
+
+    Searches and other writers go on meanwhile, and being killed costs the pages that were at hand.
+    """
+    counts = {"forgotten": 0, "indexed": 0}
+    for name, work, keys in (("forgotten", forget_pages, _orphans()), ("indexed", _index_again, _stale())):
+        for start in range(0, len(keys), _PAGES):
+            if stopping():
+                break
+            counts[name] += patiently(partial(_begun, work, keys[start : start + _PAGES]))
+    if any(counts.values()):
+        SearchTerm.objects.filter(pages__lte=0).delete()
+    return counts
+
+
+def _begun(work: Callable[[list[int]], int], keys: list[int]) -> int:
+    with begun():
+        return work(keys)
+
+
+def _index_again(keys: list[int]) -> int:
+    # Locked: who writes one of the pages meanwhile, waits; and this sees what they wrote.
+    pages = list(ContentPage.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
+    texts: defaultdict[int, list[str]] = defaultdict(list)
+    rows = ContentPart.objects.filter(page__in=keys).order_by("page", "number")
+    for key, text in rows.values_list("page", "text").iterator():
+        texts[key].append(text)
+    index_pages([(page, texts[page.pk]) for page in pages])
+    return len(pages)
+
+
+def _stale() -> list[int]:
+    """Keys of pages that are not in the index as they are."""
+    current = SearchedPage.objects.filter(page=OuterRef("pk"), digest=OuterRef("digest"), version=VERSION)
+    return list(ContentPage.objects.filter(~Exists(current)).order_by("pk").values_list("pk", flat=True))
+
+
+def _orphans() -> list[int]:
+    """Keys of pages that are in the index and nowhere else."""
+    there = ContentPage.objects.filter(pk=OuterRef("page"))
+    return list(SearchedPage.objects.filter(~Exists(there)).order_by("page").values_list("page", flat=True))
+
+
+def _database() -> str:
+    return router.db_for_write(SearchPosting) or "default"
+
+
+def _remove(page: int, terms: Sequence[int]) -> None:
+    for start in range(0, len(terms), _ROWS):
+        SearchPosting.objects.filter(page=page, term__in=terms[start : start + _ROWS]).delete()
+
+
+def _count(counts: Mapping[int, int]) -> None:
+    """Add to the pages that have each term. In the order of the terms: nobody waits for whom it keeps waiting."""
+    table = connections[_database()].ops.quote_name(SearchTerm._meta.db_table)
+    _write_rows(
+        SearchTerm,
+        ("term", "pages"),
+        [(term, count) for term, count in sorted(counts.items()) if count],
+        f" ON CONFLICT (term) DO UPDATE SET pages = {table}.pages + excluded.pages",
+    )
+
+
+def _write_rows(
+    model: Any, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], ending: str = ""
+) -> None:
+    # Written out: hundreds of rows a page, for which the models would cost more than the database does.
+    connection = connections[_database()]
+    quote = connection.ops.quote_name
+    names = ", ".join(quote(column) for column in columns)
+    one = f"({', '.join(['%s'] * len(columns))})"
+    with connection.cursor() as cursor:
+        for start in range(0, len(rows), _ROWS):
+            some = rows[start : start + _ROWS]
+            cursor.execute(
+                f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES {', '.join([one] * len(some))}{ending}",  # noqa: S608
+                [value for row in some for value in row],
+            )
