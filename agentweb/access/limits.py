@@ -95,31 +95,51 @@ def headers_of(*allowances: Allowance) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """What one request does to the bucket ``key`` at ``at``: ``tat`` moves by ``step``, if it runs ahead of ``at`` by
+    no more than ``ahead``. All in microseconds."""
+
+    key: str
+    rate: tuple[float, int]
+    at: int
+    step: int
+    ahead: int
+
+    def allowance(self, policy: str, tat: int) -> Allowance:
+        """What is left in the bucket when it stands at ``tat``."""
+        return _allowance(policy, self.rate, self.step, tat - self.at)
+
+
+def moving(key: str, rate: tuple[float, int]) -> Moving:
+    """A request now; ``key`` may be any text."""
+    if len(key) > _KEY_LENGTH:
+        key = f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
+    step = max(1, round(_MICROSECONDS / rate[0]))
+    return Moving(key, rate, int(now() * _MICROSECONDS), step, step * (int(rate[1]) - 1))
+
+
 def take(key: str, rate: tuple[float, int], policy: str = CALLER) -> Allowance:
     """Take one request out of the bucket ``key`` (any text); what is left in it.
 
     Raises ``rate_limited`` with ``retry_after`` (whole seconds, after which one request passes again unless
     somebody else took it) and ``limit`` ``{"per_second", "burst"}``. Nothing is written for a refused one.
     """
-    if len(key) > _KEY_LENGTH:
-        key = f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
-    step = max(1, round(_MICROSECONDS / rate[0]))
-    ahead = step * (int(rate[1]) - 1)
     # A row can appear or be cleared between two statements; more than once is no accident. The time is read anew, for
     # the statement may have waited so long for its turn that later requests seem to be ahead without end.
     for _ in range(3):
-        at = int(now() * _MICROSECONDS)
-        tat = _advance(key, at, step, ahead)
-        if tat is None and insert_if_absent([Bucket(key=key, tat=at + step)]):
-            tat = at + step
+        move = moving(key, rate)
+        tat = _advance(move.key, move.at, move.step, move.ahead)
+        if tat is None and insert_if_absent([Bucket(key=move.key, tat=move.at + move.step)]):
+            tat = move.at + move.step
         if tat is not None:
-            return _allowance(policy, rate, step, tat - at)
-        found = Bucket.objects.filter(key=key).values_list("tat", flat=True).first()
+            return move.allowance(policy, tat)
+        found = Bucket.objects.filter(key=move.key).values_list("tat", flat=True).first()
         at = int(now() * _MICROSECONDS)
-        if found is not None and found > at + ahead:
-            wait = (found - ahead - at) / _MICROSECONDS
-            raise RateLimited(_allowance(policy, rate, step, found - at), rate, wait=wait)
-    raise RateLimited(_allowance(policy, rate, step, ahead + step), rate, wait=1)
+        if found is not None and found > at + move.ahead:
+            wait = (found - move.ahead - at) / _MICROSECONDS
+            raise RateLimited(_allowance(policy, rate, move.step, found - at), rate, wait=wait)
+    raise RateLimited(_allowance(policy, rate, move.step, move.ahead + move.step), rate, wait=1)
 
 
 def admit_anonymous(address: str) -> Allowance:

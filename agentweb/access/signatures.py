@@ -21,7 +21,7 @@ from typing import Final
 from django.db import transaction
 
 from agentweb import conf
-from agentweb.access import grants, limits, nonces
+from agentweb.access import admission, grants, limits, nonces
 from agentweb.access.callers import AGENT, Caller
 from agentweb.access.limits import Allowance
 from agentweb.access.remembered import Remembered
@@ -111,15 +111,17 @@ class Pending:
     def _admit(
         self, bucket: str, rate: tuple[float, int], policy: str, standing: Standing | None
     ) -> Allowance:
+        nonce = self.parsed.nonce
+        expires = self.parsed.expires
+        if standing is None or (self._is_known(standing) and standing.used_lately):
+            return admission.admit(bucket, rate, policy, key=self.key, nonce=nonce, expires=expires)
         refused: limits.RateLimited | None = None
         # Durable: an enclosing transaction could roll the nonce back.
         with transaction.atomic(using=database(), durable=True):
             allowance = limits.take(bucket, rate, policy)
             # A replay rolls the limit back: whoever recorded a request cannot use up its sender's calls.
-            nonces.burn(self.key, self.parsed.nonce, self.parsed.expires)
-            if standing is None:
-                return allowance
-            if any(grant.id not in standing.known for grant in self.chain):
+            nonces.burn(self.key, nonce, expires)
+            if not self._is_known(standing):
                 # Each of them is rows for good, and whoever issues can make them without end.
                 try:
                     limits.take(f"new:{bucket}", conf.get("NEW_GRANT_RATE"), limits.NEW_GRANTS)
@@ -132,6 +134,10 @@ class Pending:
         if refused is not None:
             raise refused
         return allowance
+
+    def _is_known(self, standing: Standing) -> bool:
+        """Whether every grant of the chain has been here before."""
+        return all(grant.id in standing.known for grant in self.chain)
 
 
 def begin(

@@ -13,15 +13,16 @@ committed before the work begins, so no failure of the work can bring it back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from django.db import transaction
 
 from agentweb import conf
-from agentweb.access import limits, nonces
+from agentweb.access import admission, limits, nonces
 from agentweb.access.limits import Allowance
 from agentweb.access.rows import database, refusing_when_the_store_fails
 from agentweb.aim import log, statements
@@ -157,11 +158,10 @@ def admit_key(verified: Verified, key: Holder) -> Admitted:
             Code.KEY_ROTATED, "The agent has another key by now; sign with that, not with this one."
         )
     check_epoch(verified, key.epoch_since)
-    # Durable: an enclosing transaction could roll the nonce back.
-    with refusing_when_the_store_fails(), transaction.atomic(using=database(), durable=True):
-        allowance = limits.take(f"aim:{verified.key}", conf.get("CALLER_RATE"))
-        # Where the nonce is used up it rolls the limit back: whoever recorded a request cannot use up its sender's.
-        _burn(verified)
+    with refusing_when_the_store_fails(), _seen_once():
+        allowance = admission.admit(
+            f"aim:{verified.key}", conf.get("CALLER_RATE"), limits.CALLER, **_nonce(verified)
+        )
     return Admitted(agent, verified.key, allowance)
 
 
@@ -179,8 +179,13 @@ def admit_newcomer(verified: Verified) -> None:
     with refusing_when_the_store_fails():
         since = log.ends().since
     check_epoch(verified, since)
-    with refusing_when_the_store_fails(), transaction.atomic(using=database(), durable=True):
-        _burn(verified)
+    # Durable: an enclosing transaction could roll the nonce back.
+    with (
+        refusing_when_the_store_fails(),
+        _seen_once(),
+        transaction.atomic(using=database(), durable=True),
+    ):
+        nonces.burn(**_nonce(verified))
 
 
 def check_epoch(verified: Verified, since: datetime | None) -> None:
@@ -207,12 +212,28 @@ def check_epoch(verified: Verified, since: datetime | None) -> None:
     raise _skewed("The request was signed before the site's database was restored; sign it again.")
 
 
-def _burn(verified: Verified) -> None:
-    """Use up the nonce, to be committed by whoever calls."""
+class _Nonce(TypedDict):
+    """The arguments of ``nonces.burn``."""
+
+    key: str
+    nonce: str
+    expires: float
+
+
+def _nonce(verified: Verified) -> _Nonce:
+    """What uses up the nonce of a request."""
+    return {
+        "key": f"aim:{verified.key}",
+        "nonce": verified.nonce,
+        "expires": verified.ts + NONCE_SECONDS - nonces.MARGIN_SECONDS,
+    }
+
+
+@contextmanager
+def _seen_once() -> Iterator[None]:
+    """Say it in the messenger's words when a nonce was used before."""
     try:
-        nonces.burn(
-            f"aim:{verified.key}", verified.nonce, verified.ts + NONCE_SECONDS - nonces.MARGIN_SECONDS
-        )
+        yield
     except AuthenticationError:
         raise AuthenticationError(
             Code.NONCE_REUSED,

@@ -403,7 +403,7 @@ def test_a_database_that_fails_is_overloaded_and_not_open(
     def fails(*_: Any, **__: Any) -> Any:
         raise ServerError(Code.UNAVAILABLE, "The site cannot check calls at the moment.", retry_after=None)
 
-    monkeypatch.setattr("agentweb.aim.authentication._burn", fails)
+    monkeypatch.setattr("agentweb.access.admission.admit", fails)
     response = alice.get("/v2/inbox")
     assert code(response) == (503, "overloaded")
     assert error(response)["retry_after"] == int(response["Retry-After"]) == 1
