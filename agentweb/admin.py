@@ -26,6 +26,8 @@ from agentweb.aim.admin import AgentAdmin, LogConsumerAdmin, MessageAdmin
 from agentweb.aim.models import Agent, LogConsumer, Message
 from agentweb.awp.analytics.admin import AgentRequestsAdmin
 from agentweb.awp.analytics.models import AgentRequests
+from agentweb.awp.content.admin import ContentPageAdmin, ContentRunAdmin
+from agentweb.awp.content.models import ContentPage, ContentRun
 from agentweb.catalog.registry import registry
 from agentweb.invoke.admin import AuditEntryAdmin, IdempotencyRecordAdmin
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
@@ -73,6 +75,8 @@ PAGES = {
     AgentRequests: AgentRequestsAdmin,
     Approval: ApprovalAdmin,
     AuditEntry: _AuditEntryAdmin,
+    ContentPage: ContentPageAdmin,
+    ContentRun: ContentRunAdmin,
     Grant: _GrantAdmin,
     IdempotencyRecord: IdempotencyRecordAdmin,
     LogConsumer: LogConsumerAdmin,

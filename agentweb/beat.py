@@ -20,9 +20,11 @@ from typing import Any, Final
 
 from agentweb.aim import hints
 from agentweb.aim.periods import RETENTION_SECONDS, SWEEP_SECONDS
+from agentweb.awp.content.periods import CONTENT_SECONDS
 
 SWEEP: Final = hints.TASK
 RETENTION: Final = "agentweb.retention"
+CONTENT: Final = "agentweb.content"
 
 SCHEDULE: Final[dict[str, dict[str, Any]]] = {
     "agentweb-sweep": {
@@ -34,6 +36,11 @@ SCHEDULE: Final[dict[str, dict[str, Any]]] = {
         "task": RETENTION,
         "schedule": RETENTION_SECONDS,
         "options": {"expires": RETENTION_SECONDS, "queue": hints.QUEUE},
+    },
+    "agentweb-content": {
+        "task": CONTENT,
+        "schedule": CONTENT_SECONDS,
+        "options": {"expires": CONTENT_SECONDS, "queue": hints.QUEUE},
     },
 }
 """For ``beat_schedule``. What waited longer than until the next one is not run any more."""

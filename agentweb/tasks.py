@@ -10,9 +10,10 @@ from dataclasses import asdict
 
 from celery import shared_task
 
-from agentweb import upkeep
+from agentweb import rooms, upkeep
 from agentweb.aim.sweep import sweep as sweep_log
-from agentweb.beat import RETENTION, SWEEP
+from agentweb.awp.content import running as content
+from agentweb.beat import CONTENT, RETENTION, SWEEP
 
 
 @shared_task(name=SWEEP, ignore_result=True)
@@ -25,3 +26,11 @@ def sweep() -> dict[str, int]:
 def retention() -> dict[str, int]:
     """Delete what is over, as ``clear_expired`` does."""
     return upkeep.clear_expired()
+
+
+@shared_task(name=CONTENT, ignore_result=True)
+def content_run() -> dict[str, int] | None:
+    """Look at every page of the site, as ``agentweb_content`` does; pages by what became of them. None while another
+    run is at work, and where AWP is switched off."""
+    summary = content.run() if "awp" in rooms.switched_on() else None
+    return None if summary is None else summary.counts

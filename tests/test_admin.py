@@ -41,6 +41,8 @@ def test_every_model_has_its_page_or_a_reason_for_none() -> None:
     without |= {"OpenPage", "BrowserCall", "Pairing"}
     # Shown with the agent that they are about, or the machinery of the log.
     without |= {"Account", "AgentKey", "Contact", "Event", "LogHead", "UsedChallenge"}
+    # Shown with its page.
+    without |= {"ContentPart"}
     # The index of search, which is made of the content.
     without |= {"SearchPosting", "SearchTerm", "SearchedPage"}
     models = {model.__name__ for model in apps.get_app_config("agentweb").get_models()}

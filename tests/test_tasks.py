@@ -23,7 +23,11 @@ def test_retention_clears_every_floor() -> None:
 
 
 def test_the_schedule_names_the_tasks_that_there_are_and_lets_none_pile_up() -> None:
-    assert {entry["task"] for entry in beat.SCHEDULE.values()} == {tasks.sweep.name, tasks.retention.name}
+    assert {entry["task"] for entry in beat.SCHEDULE.values()} == {
+        tasks.sweep.name,
+        tasks.retention.name,
+        tasks.content_run.name,
+    }
     assert all(entry["options"]["expires"] == entry["schedule"] for entry in beat.SCHEDULE.values())
 
 

@@ -72,7 +72,7 @@ def of_the_site() -> Languages:
     wanted = conf.get_in("AWP", "LANGUAGES")
     if wanted:
         kept = [each.lower() for each in wanted]
-    elif is_asked_for and settings.is_overridden("LANGUAGES"):
+    elif is_asked_for and settings.is_overridden("LANGUAGES"):  # type: ignore[misc]
         kept = [code.lower() for code, _name in settings.LANGUAGES]
     else:
         # Django's own list names a hundred languages, in which no site is.

@@ -1,0 +1,280 @@
+"""From a URL of the site to its content in parts, or why there is none. Nothing is written here.
+
+What has not changed at its source is not converted again: by the ETag that the site gives it, or else by a digest of
+what it answers, without what is new in every answer (tokens against forgery, nonces).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from django.contrib.auth.models import AnonymousUser
+from django.utils import translation
+
+import agentweb
+from agentweb.awp.content import declared
+from agentweb.awp.content.convert import convert
+from agentweb.awp.content.languages import Languages, below_script
+from agentweb.awp.content.models import TITLE_LENGTH, ContentPage
+from agentweb.awp.content.outcomes import Failed, LeftOut, Reason
+from agentweb.awp.content.parts import Part, split
+from agentweb.awp.content.rendering import HTML, PAGE_SECONDS, Rendered, Renderer, detail_of
+from agentweb.awp.content.robots import Robots, forbids_index
+from agentweb.awp.content.slugs import slug_of
+from agentweb.awp.content.sources import Candidate
+from agentweb.awp.content.timing import OutOfTime, at_most
+from agentweb.catalog.pages import Page, page_at
+from agentweb.http.page_urls import below_mount
+
+MAX_DESCRIPTION: Final = 2_000
+
+_RECIPE: Final = "1"
+"""To be counted up when the same source is to become other content."""
+# What Django writes anew into every answer.
+_PASSING: Final = re.compile(rb"""(?<=name="csrfmiddlewaretoken" value=")[^"]*|\bnonce=(?:"[^"]*"|'[^']*')""")
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The content of a page as it is to be stored; members as in ContentPage."""
+
+    path: str
+    title: str
+    description: str
+    section: str
+    source: str
+    source_etag: str
+    source_digest: str
+    digest: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The stored page ``key`` is what its source says."""
+
+    key: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What became of a page in one language. ``slug`` is that of where it is in the end; ``asked`` of where it was
+    looked for, another one when it redirects."""
+
+    asked: str
+    slug: str
+    path: str
+    language: str
+    outcome: Made | Unchanged | LeftOut | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a page is made from. ``title`` and ``description`` are its declaration's, if it says more than the page."""
+
+    path: str
+    kind: str
+    body: bytes
+    etag: str
+    is_html: bool
+    charset: str
+    title: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Sees one page after the other. It can be handed to another process."""
+
+    origin: str
+    robots: Robots
+    languages: Languages
+    selector: str | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_renderer", Renderer(self.origin))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Maker, (self.origin, self.robots, self.languages, self.selector)
+
+    def make(self, candidate: Candidate, tick: Callable[[], None] = lambda: None) -> list[Looked]:
+        """The page in each of its languages; ``tick`` is called before each.
+
+        A language in which the page is, at the same path, what it is in the first one is left out: it has no text of
+        its own there.
+        """
+        found: list[Looked] = []
+        for language in candidate.languages:
+            tick()
+            looked = self._look(candidate, language)
+            if found and _is_same(looked, found[0]):
+                continue
+            found.append(looked)
+        return found
+
+    def failed(self, candidate: Candidate, why: Failed) -> list[Looked]:
+        """What is to be said of a page at which nobody could look."""
+        slug = slug_of(self.languages.below(candidate.path))
+        return [Looked(slug, slug, candidate.path, language, why) for language in candidate.languages]
+
+    def _look(self, candidate: Candidate, language: str) -> Looked:
+        asked = slug_of(self.languages.below(candidate.path))
+        source: _Source | LeftOut | Failed
+        try:
+            source = self._source(candidate, language)
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:
+            source = Failed(Reason.RAISED, detail_of(error))
+        if not isinstance(source, _Source):
+            return Looked(asked, asked, candidate.path, language, source)
+        named = self.languages.named_in(source.path) or language
+        if named not in self.languages.kept:
+            return Looked(asked, asked, source.path, language, LeftOut(Reason.LANGUAGE, named))
+        slug = slug_of(self.languages.below(source.path))
+        outcome = self._made(source, candidate.section, asked, slug, named)
+        return Looked(asked, slug, source.path, named, outcome)
+
+    def _source(self, candidate: Candidate, language: str) -> _Source | LeftOut | Failed:
+        page, kwargs = self._registered(candidate.path, language)
+        closed = self._gate(language, candidate.path)
+        if closed is not None:
+            return closed
+        # With parameters it is many pages, which share what their declaration says.
+        title, description = ("", "") if page is None or kwargs else (page.title, page.description)
+        if page is not None and page.markdown is not None:
+            said = declared.text_of(page, kwargs, candidate.path, language, urlsplit(self.origin))
+            if not isinstance(said, str):
+                return said
+            kind = ContentPage.Source.DECLARED.value
+            body = said.encode(errors="replace")
+            return _Source(candidate.path, kind, body, "", False, "utf-8", title, description)
+        renderer: Renderer = self._renderer  # type: ignore[attr-defined]
+        rendered = renderer.page(candidate.path, language, partial(self._gate, language))
+        if not isinstance(rendered, Rendered):
+            return rendered
+        if forbids_index(rendered.robots):
+            return LeftOut(Reason.NOINDEX, "X-Robots-Tag")
+        return _Source(
+            path=rendered.path,
+            kind=candidate.source,
+            body=rendered.body,
+            etag=rendered.etag,
+            is_html=rendered.media_type in HTML,
+            charset=rendered.charset,
+            title=title,
+            description=description,
+        )
+
+    def _gate(self, language: str, path: str) -> LeftOut | None:
+        """Why nobody may read what is at ``path``, or visitors may not."""
+        if self.robots.disallows(path):
+            return LeftOut(Reason.ROBOTS)
+        page, kwargs = self._registered(path, language)
+        if page is not None and not page.is_visible_to(AnonymousUser(), kwargs):
+            return LeftOut(Reason.HIDDEN)
+        return None
+
+    def _registered(self, path: str, language: str) -> tuple[Page | None, dict[str, Any]]:
+        """The registered page at a path of the site, and its parameters."""
+        with translation.override(self.languages.named_in(path) or language):
+            below = below_mount(unquote(below_script(path.partition("?")[0])))
+        found = None if below is None else page_at(below)
+        return (None, {}) if found is None else found
+
+    def _made(
+        self, source: _Source, section: str, asked: str, slug: str, language: str
+    ) -> Made | Unchanged | LeftOut | Failed:
+        etag, digest = self._digests(source, section, asked)
+        known = (
+            ContentPage.objects.filter(slug=slug, language=language)
+            .values_list("pk", "source_etag", "source_digest", "digest")
+            .first()
+        )
+        if known is not None and (known[2] == digest or (etag and known[1] == etag)):
+            return Unchanged(known[0], known[3])
+        try:
+            with at_most(PAGE_SECONDS):
+                return self._converted(source, section, etag, digest)
+        except OutOfTime:
+            return Failed(Reason.TIMEOUT, "its conversion took too long")
+        except Exception as error:
+            return Failed(Reason.RAISED, f"its conversion failed: {detail_of(error)}")
+
+    def _digests(self, source: _Source, section: str, asked: str) -> tuple[str, str]:
+        """Of the source's ETag (empty without one) and of its text, each together with how content is made of it."""
+        how = [_RECIPE, agentweb.__version__, self.selector or "", source.kind, source.path, section, asked]
+        recipe = "\0".join([*how, source.title, source.description]).encode(errors="replace")
+        body = hashlib.sha256(_PASSING.sub(b"", source.body)).digest()
+        etag = (
+            _digest(b"etag\0" + recipe + b"\0" + source.etag.encode(errors="replace")) if source.etag else ""
+        )
+        return etag, _digest(b"body\0" + recipe + b"\0" + body)
+
+    def _converted(self, source: _Source, section: str, etag: str, digest: str) -> Made | LeftOut:
+        title, description = source.title, source.description
+        if source.is_html:
+            given = (
+                source.body.decode(source.charset, "replace") if _is_known(source.charset) else source.body
+            )
+            found = convert(given, url=self.origin + source.path, selector=self.selector)
+            if found.is_noindex:
+                return LeftOut(Reason.NOINDEX, "meta robots")
+            markdown = found.markdown
+            title, description = title or found.title, description or found.description
+        else:
+            markdown = source.body.decode(source.charset if _is_known(source.charset) else "utf-8", "replace")
+            heading = _HEADING.search(markdown)
+            title = title or (heading[1] if heading else "")
+        markdown = _clean(markdown)
+        parts = tuple(split(markdown)) if markdown.strip() else ()
+        if not parts:
+            return LeftOut(Reason.EMPTY)
+        title = " ".join(_clean(title).split())[:TITLE_LENGTH] or source.path[:TITLE_LENGTH]
+        description = " ".join(_clean(description).split())[:MAX_DESCRIPTION]
+        return Made(
+            path=source.path,
+            title=title,
+            description=description,
+            section=section,
+            source=source.kind,
+            source_etag=etag,
+            source_digest=digest,
+            digest=_digest("\0".join([title, description, markdown]).encode()),
+            parts=parts,
+        )
+
+
+def _is_same(looked: Looked, first: Looked) -> bool:
+    """Whether it is the same text at the same path. What failed is told once for each language."""
+    one, other = looked.outcome, first.outcome
+    return (
+        isinstance(one, (Made, Unchanged))
+        and isinstance(other, (Made, Unchanged))
+        and (looked.path, one.digest) == (first.path, other.digest)
+    )
+
+
+def _is_known(charset: str) -> bool:
+    try:
+        "".encode(charset)
+    except (LookupError, ValueError):
+        return False
+    return bool(charset)
+
+
+def _clean(text: str) -> str:
+    """Without what a database cannot hold: NUL, and halves of characters."""
+    return text.replace("\0", "").encode(errors="replace").decode()
+
+
+def _digest(of: bytes) -> str:
+    return hashlib.sha256(of).hexdigest()

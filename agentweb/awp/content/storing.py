@@ -1,0 +1,128 @@
+"""Writing pages: each in one short transaction, and never over what a later run has written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Final
+
+from django.db import IntegrityError
+from django.db.models import Q, QuerySet
+
+from agentweb.access.database import begun, patiently, write_patiently
+from agentweb.awp.content.making import Made
+from agentweb.awp.content.models import ContentPage, ContentPart
+from agentweb.awp.content.runs import Superseded
+from agentweb.wire.clock import now_datetime
+
+BATCH: Final = 400
+"""Keys in one statement; SQLite takes a thousand values."""
+_PARTS: Final = 50
+
+
+class Stored(StrEnum):
+    CREATED = "created"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+
+
+def write(run: int, slug: str, language: str, listed_as: str, made: Made) -> Stored:
+    """Publish the page as it is now. Where it is stored already, ``updated_at`` stays. Raises Superseded."""
+
+    def once() -> Stored:
+        with begun():
+            return _write(run, slug, language, listed_as, made)
+
+    try:
+        return patiently(once)
+    except IntegrityError:
+        # Somebody else has just stored it for the first time.
+        return patiently(once)
+
+
+def confirm(run: int, keys: Sequence[int]) -> None:
+    """Note that these pages are still so, at most BATCH of them."""
+    rows = ContentPage.objects.filter(pk__in=keys, seen_in__lt=run)
+    write_patiently(lambda: rows.update(seen_in=run, confirmed_at=now_datetime()))
+
+
+def keep(run: int, listed_as: str) -> None:
+    """Note that what is listed under this slug is not gone, though nobody can say how it is."""
+    rows = ContentPage.objects.filter(Q(slug=listed_as) | Q(listed_as=listed_as), seen_in__lt=run)
+    write_patiently(lambda: rows.update(seen_in=run))
+
+
+def remove(run: int, listed_as: str, language: str) -> int:
+    """Take away what is listed under this slug, unless this run has published it; how many pages there were."""
+    rows = ContentPage.objects.filter(Q(slug=listed_as) | Q(listed_as=listed_as), language=language)
+    return _delete(rows.filter(seen_in__lt=run))
+
+
+def remove_unseen(run: int) -> int:
+    """Take all pages away that this run, which has seen all, did not come by; how many there were."""
+    removed = 0
+    unseen = ContentPage.objects.filter(seen_in__lt=run)
+    while keys := list(unseen.values_list("pk", flat=True)[:BATCH]):
+        removed += _delete(unseen.filter(pk__in=keys))
+        if len(keys) < BATCH:
+            break
+    return removed
+
+
+def _write(run: int, slug: str, language: str, listed_as: str, made: Made) -> Stored:
+    at = now_datetime()
+    row = ContentPage.objects.filter(slug=slug, language=language).first()
+    if row is not None and row.seen_in > run:
+        raise Superseded
+    seen: dict[str, Any] = {
+        "listed_as": listed_as,
+        "source_etag": made.source_etag,
+        "source_digest": made.source_digest,
+        "confirmed_at": at,
+        "seen_in": run,
+    }
+    content: dict[str, Any] = {
+        "path": made.path,
+        "title": made.title,
+        "description": made.description,
+        "section": made.section,
+        "source": made.source,
+        "digest": made.digest,
+    }
+    if row is not None and all(getattr(row, name) == value for name, value in content.items()):
+        ContentPage.objects.filter(pk=row.pk).update(**seen)
+        return Stored.UNCHANGED
+    content |= {
+        "tokens": sum(part.tokens for part in made.parts),
+        "parts": len(made.parts),
+        "updated_at": at,
+    }
+    if row is None:
+        key = ContentPage.objects.create(slug=slug, language=language, **content, **seen).pk
+    else:
+        key = row.pk
+        ContentPage.objects.filter(pk=key).update(**content, **seen)
+        ContentPart.objects.filter(page_id=key).delete()
+    ContentPart.objects.bulk_create(
+        [
+            ContentPart(
+                page_id=key,
+                number=part.number,
+                text=part.text,
+                tokens=part.tokens,
+                digest=hashlib.sha256(part.text.encode()).hexdigest(),
+            )
+            for part in made.parts
+        ],
+        batch_size=_PARTS,
+    )
+    return Stored.CREATED if row is None else Stored.CHANGED
+
+
+def _delete(rows: QuerySet[ContentPage]) -> int:
+    def once() -> int:
+        with begun():
+            return rows.delete()[1].get(ContentPage._meta.label, 0)
+
+    return patiently(once)

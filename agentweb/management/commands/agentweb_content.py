@@ -1,0 +1,85 @@
+"""``manage.py agentweb_content``: look at every page of the site, and store what agents read of it. For cron."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Final
+
+from django.core.management.base import CommandError, CommandParser
+
+from agentweb.awp.content import running, runs
+from agentweb.awp.content.outcomes import IN_WORDS, Failed, Report
+from agentweb.awp.content.running import Summary
+from agentweb.management.commands._migrated import MigratedCommand
+from agentweb.management.commands._progress import progress
+from agentweb.management.commands._script_name import add_script_name, mounted
+from agentweb.management.commands._texts import whole
+from agentweb.wire.visible import visible
+
+MOST_WORKERS: Final = 64
+_WORDS: Final = {"created": "new", "left_out": "left out"}
+
+
+class Command(MigratedCommand):
+    help = (
+        "Look at every page of the site as an anonymous visitor, and store its text for agents where it has changed. "
+        "Says which pages are left out and why."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--workers", default="1", help="Processes that look at pages; 1 unless given.")
+        parser.add_argument("--strict", action="store_true", help="Exit with 1 when a page failed.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+        add_script_name(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        workers = whole(options["workers"])
+        if workers is None or not 1 <= workers <= MOST_WORKERS:
+            raise CommandError(
+                f"--workers: {options['workers']!r} is no whole number from 1 to {MOST_WORKERS}."
+            )
+        try:
+            with mounted(options["script_name"]), running.begin(workers) as run:
+                for _page in progress(run.pages(), run.total, to=sys.stderr):
+                    pass
+        except runs.Busy as busy:
+            since = f" since {busy.started_at:%Y-%m-%d %H:%M:%S} UTC" if busy.started_at else ""
+            until = (
+                f" If it was killed, the next one can begin at {busy.until:%H:%M:%S}." if busy.until else ""
+            )
+            raise CommandError(f"Another run is at work{since}; nothing was done.{until}") from None
+        except runs.Superseded:
+            raise CommandError(
+                f"This run was not heard of for {runs.LEASE_SECONDS:g} seconds, and another one has taken over."
+            ) from None
+        self._report(run.summary(), as_json=options["json"])
+        if options["strict"] and run.counts[running.FAILED]:
+            raise CommandError(f"Failed pages: {run.counts[running.FAILED]}.")
+
+    def _report(self, summary: Summary, *, as_json: bool) -> None:
+        if as_json:
+            told = {
+                "is_complete": summary.is_complete,
+                "seconds": round(summary.seconds, 1),
+                **summary.counts,
+                "not_published": [each.as_json() for each in summary.reports],
+            }
+            self.stdout.write(json.dumps(told, ensure_ascii=False))
+            return
+        for report in summary.reports:
+            self.stderr.write(self.style.WARNING(_line(report)))
+        counts = ", ".join(
+            f"{number} {_WORDS.get(name, name)}"
+            for name, number in summary.counts.items()
+            if number or name == "unchanged"
+        )
+        end = "" if summary.is_complete else " Not every page could be confirmed."
+        self.stdout.write(f"Pages: {counts}; {summary.seconds:.1f} seconds.{end}")
+
+
+def _line(report: Report) -> str:
+    what = "failed" if isinstance(report.why, Failed) else "left out"
+    detail = f" ({report.why.detail})" if report.why.detail else ""
+    language = f" ({report.language})" if report.language else ""
+    return visible(f"{what}  {report.path}{language}: {IN_WORDS[report.why.reason]}{detail}")
