@@ -1,23 +1,59 @@
-"""From the HTML of a page to its Markdown: for the time being only its text, without any marks."""
+"""From the HTML of a page to what is published of it.
+
+lxml and the converter are loaded by the first page, not by importing this: most processes of a site never convert one.
+"""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from typing import Final
+
+from agentweb.awp.content.characters import marked, written
+from agentweb.awp.content.decoding import decoded
+
+MAX_CHARACTERS: Final = 10_000_000
+"""Of HTML; longer pages are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
+    """What a page says, and what it says of itself. Texts are empty where there is none.
+
+    ``title``, ``description``, ``language`` (a BCP 47 tag) and ``canonical`` (a whole URL) are those of its head, the
+    title that of its first heading without one. ``markdown`` is empty where nothing is left of the page.
+    """
+
     title: str
     description: str
     markdown: str
     is_noindex: bool
     language: str
+    canonical: str
 
 
-def convert(html: bytes | str, *, url: str, selector: str | None) -> Converted:
-    text = html.decode(errors="replace") if isinstance(html, bytes) else html
-    title = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
-    main = re.search(r"<main>(.*?)</main>", text, re.DOTALL)
-    markdown = re.sub(r"<[^>]+>", "", main[1] if main else text).strip()
-    return Converted(title[1] if title else "", "", markdown, 'content="noindex"' in text, "")
+def convert(html: bytes | str, *, url: str, selector: str | None = None, charset: str = "") -> Converted:
+    """Convert the page at ``url``; ``charset`` is HTTP's, for bytes.
+
+    Raises ValueError for a page that is too long or nested too deeply, and for a selector that is none. Time and
+    memory are in proportion to the page's length.
+    """
+    if len(html) > MAX_CHARACTERS:
+        raise ValueError(f"The page is longer than {MAX_CHARACTERS:,} characters.")
+    # Here, because both are heavy.
+    from agentweb.awp.content.extraction import extract  # noqa: PLC0415
+    from agentweb.awp.content.markdown import markdown_of  # noqa: PLC0415
+
+    page = extract(decoded(html, charset) if isinstance(html, bytes) else html, url, selector)
+    title = page.head.title or page.heading
+    heading = page.heading or title
+    markdown = markdown_of(page.content, page.head.base)
+    if markdown and not page.has_heading and heading:
+        markdown = f"# {written(marked(heading))}\n\n{markdown}"
+    return Converted(
+        title=title,
+        description=page.head.description,
+        markdown=markdown,
+        is_noindex=page.head.is_noindex,
+        language=page.head.language,
+        canonical=page.head.canonical,
+    )

@@ -1,0 +1,70 @@
+"""What is done to elements everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from lxml.html import HtmlElement
+
+from agentweb.awp.content.characters import in_one_line
+
+HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+BLOCKS: Final = HEADINGS | {
+    "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dir", "div", "dl", "dt",
+    "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "html", "legend", "li", "main",
+    "menu", "nav", "ol", "p", "pre", "search", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead",
+    "tr", "ul",
+}  # fmt: skip
+
+
+def classes(element: HtmlElement) -> list[str]:
+    return (element.get("class") or "").lower().split()
+
+
+def text_of(element: HtmlElement) -> str:
+    """What it says, in one line."""
+    return in_one_line("".join(element.itertext())).strip()
+
+
+def says_something(element: HtmlElement) -> bool:
+    return any(not text.isspace() for text in element.itertext())
+
+
+def has_content(element: HtmlElement) -> bool:
+    """Whether it says or shows anything."""
+    return says_something(element) or next(element.iter("img", "hr", "input"), None) is not None
+
+
+def contains(element: HtmlElement, tags: Iterable[str]) -> bool:
+    """Whether an element of these names is within it."""
+    return next(element.iterdescendants(*tags), None) is not None
+
+
+def is_attached(element: HtmlElement) -> bool:
+    """Whether nothing has taken it out of the page so far, as far as its parent."""
+    return element.getparent() is not None
+
+
+def drop(element: HtmlElement) -> None:
+    """Take it out with everything in it. The text after it stays."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    if element.tail:
+        become(element, "span")
+    else:
+        parent.remove(element)
+
+
+def become(element: HtmlElement, tag: str, text: str | None = None) -> None:
+    """Another element with nothing in it but a text, in the same place."""
+    element.clear(keep_tail=True)
+    element.tag = tag
+    element.text = text
+
+
+def rename(element: HtmlElement, tag: str) -> None:
+    """The same with another name and without attributes."""
+    element.attrib.clear()
+    element.tag = tag

@@ -1,0 +1,77 @@
+"""What a page says of itself: in its head, though the head's elements are taken wherever they are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from lxml.html import HtmlElement
+
+from agentweb.awp.content.characters import in_one_line
+from agentweb.awp.content.html.elements import text_of
+from agentweb.awp.content.links import absolute
+
+_ROBOTS: Final = frozenset({"robots", "googlebot"})
+_NOINDEX: Final = frozenset({"noindex", "none"})
+_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Texts are empty where the page has none. ``base`` is what its links are relative to."""
+
+    title: str
+    description: str
+    language: str
+    canonical: str
+    is_noindex: bool
+    base: str
+
+
+def head_of(root: HtmlElement, url: str) -> Head:
+    """Read the page at ``url``."""
+    said: dict[str, str] = {}
+    is_noindex = False
+    for meta in root.iter("meta"):
+        name = (meta.get("name") or meta.get("property") or meta.get("http-equiv") or "").strip().lower()
+        content = in_one_line(meta.get("content") or "").strip()
+        if name in _ROBOTS:
+            is_noindex = is_noindex or not _NOINDEX.isdisjoint(re.split(r"[\s,:]+", content.lower()))
+        elif name and content:
+            said.setdefault(name, content)
+    titles = (each for each in root.iter("title") if next(each.iterancestors("svg"), None) is None)
+    title = next(titles, None)
+    base = _base(root, url)
+    return Head(
+        title=(text_of(title) if title is not None else "") or said.get("og:title", ""),
+        description=said.get("description", "") or said.get("og:description", ""),
+        language=_language(root, said),
+        canonical=_canonical(root, base),
+        is_noindex=is_noindex,
+        base=base,
+    )
+
+
+def _base(root: HtmlElement, url: str) -> str:
+    for element in root.iter("base"):
+        href = element.get("href")
+        if href is not None:
+            found = absolute(href, url)
+            return found if found is not None and found.startswith("http") else url
+    return url
+
+
+def _canonical(root: HtmlElement, base: str) -> str:
+    for link in root.iter("link"):
+        if "canonical" in (link.get("rel") or "").lower().split() and link.get("href"):
+            return absolute(link.get("href", ""), base) or ""
+    return ""
+
+
+def _language(root: HtmlElement, said: dict[str, str]) -> str:
+    for candidate in (root.get("lang"), root.get("xml:lang"), said.get("content-language")):
+        match = _LANGUAGE.fullmatch((candidate or "").strip())
+        if match:
+            return match[0]
+    return ""

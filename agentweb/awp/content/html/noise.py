@@ -1,0 +1,111 @@
+"""What is on a page beside its content: what nobody sees, what does something, what leads elsewhere or asks consent."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from lxml.html import HtmlElement
+
+from agentweb.awp.content.html.elements import classes, contains, drop, is_attached, rename
+
+_NO_TEXT: Final = frozenset(
+    {
+        "script", "style", "template", "noscript", "noframes", "iframe", "frame", "frameset", "object", "embed",
+        "applet", "canvas", "svg", "audio", "video", "map", "link", "meta", "base", "head", "title", "source",
+        "track", "param", "textarea", "select", "option", "optgroup", "datalist", "button", "dialog", "progress",
+        "meter", "menuitem", "portal",
+    }
+)  # fmt: skip
+_HIDDEN: Final = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
+)
+_ROLES: Final = frozenset(
+    {
+        "navigation", "banner", "contentinfo", "search", "complementary", "dialog", "alertdialog", "menu", "menubar",
+        "toolbar", "doc-toc",
+    }
+)  # fmt: skip
+_CLASSES: Final = frozenset(
+    {"breadcrumb", "breadcrumbs", "skip-link", "skiplink", "skip-to-content", "skip-nav", "skip-to-main"}
+)
+_CONSENT: Final = re.compile(
+    r"(?:^|[\s_-])(?:(?:cookie|consent|gdpr|ccpa)s?[-_]?(?:\w{1,20}[-_])?(?:banner|bar|notice|consent|popup|modal|dialog"
+    r"|overlay|message|wall|law|alert|manager|settings|preferences)|cc[-_](?:window|banner)|cmplz[\w-]*|qc-cmp2?[\w-]*"
+    r"|osano-cm[\w-]*|truste[-_][\w-]*)(?:$|[\s_-])"
+    r"|onetrust|cookiebot|cookieconsent|usercentrics|didomi-",
+    re.IGNORECASE,
+)
+_SECTIONS: Final = ("article", "main", "section", "blockquote", "figure", "details", "td")
+
+
+def drop_unseen(root: HtmlElement) -> None:
+    """Take out what no reader sees, or sees and cannot read: hidden elements, scripts, forms and their controls."""
+    for element in list(root.iter()):
+        tag = element.tag
+        if tag in {"html", "body"} or not is_attached(element):
+            continue
+        if tag in _NO_TEXT or _is_hidden(element):
+            drop(element)
+        elif tag == "form":
+            # One around the whole page is no form in a page.
+            if contains(element, ("main", "article", "h1")):
+                rename(element, "div")
+            else:
+                drop(element)
+        elif tag == "input" and not _is_task(element):
+            drop(element)
+
+
+def drop_surroundings(root: HtmlElement, *, is_body: bool) -> None:
+    """Take out of the content what is not its own: navigation, consent, and what stands beside an article.
+
+    Of a whole body, its header, footer and asides are not its own either.
+    """
+    has_article = contains(root, ("article",))
+    for element in list(root.iterdescendants()):
+        if is_attached(element) and _is_beside(element, is_body=is_body, has_article=has_article):
+            drop(element)
+
+
+def _is_hidden(element: HtmlElement) -> bool:
+    attributes = element.attrib
+    if not attributes:
+        return False
+    hidden = attributes.get("hidden")
+    # Such an element is shown when a reader looks for what it says.
+    if hidden is not None and hidden.strip().lower() != "until-found":
+        return True
+    if attributes.get("aria-hidden", "").strip().lower() == "true":
+        return True
+    style = attributes.get("style")
+    return style is not None and bool(_HIDDEN.search(style))
+
+
+def _is_task(element: HtmlElement) -> bool:
+    """Whether it is the box of a list of tasks."""
+    return (element.get("type") or "").lower() == "checkbox" and next(
+        element.iterancestors("li"), None
+    ) is not None
+
+
+def _is_beside(element: HtmlElement, *, is_body: bool, has_article: bool) -> bool:
+    tag = element.tag
+    if tag in {"nav", "search"}:
+        return True
+    if tag in {"header", "footer"} and is_body:
+        return next(element.iterancestors(*_SECTIONS), None) is None
+    if tag == "aside" and (is_body or has_article) and next(element.iterancestors("article"), None) is None:
+        return (element.get("role") or "") not in {"note", "doc-footnote", "doc-tip"}
+    if not element.attrib:
+        return False
+    if (element.get("role") or "").strip().lower() in _ROLES:
+        return True
+    return any(each in _CLASSES for each in classes(element)) or _asks_consent(element)
+
+
+def _asks_consent(element: HtmlElement) -> bool:
+    names = f"{element.get('id') or ''} {element.get('class') or ''}"
+    return (
+        len(names) > 1 and bool(_CONSENT.search(names)) and not contains(element, ("main", "article", "h1"))
+    )
