@@ -92,7 +92,8 @@ def waiting_for_locks(connection: BaseDatabaseWrapper, seconds: float) -> Iterat
     """Around the statements of a transaction: none of them waits longer than this for a lock, or fails (55P03).
 
     PostgreSQL waits for ever otherwise, and threads that wait answer nobody. It is told together with the first
-    statement, at no way there and back of its own. Others have time-outs that are the site's to set.
+    statement, and so is that the transaction begins: at no way there and back of its own. Others have time-outs that
+    are the site's to set.
     """
     if connection.vendor != "postgresql":
         yield
@@ -108,12 +109,27 @@ def waiting_for_locks(connection: BaseDatabaseWrapper, seconds: float) -> Iterat
         if many or not takes_several(connection):
             run(tell, None, False, context)
             return run(sql, params, many, context)
-        done = run(f"{tell}; {sql}", params, many, context)
-        context["cursor"].nextset()
+        before = ["BEGIN", tell] if _leaves_begin_to_us(connection) else [tell]
+        done = run("; ".join([*before, sql]), params, many, context)
+        for _ in before:
+            context["cursor"].nextset()
         return done
 
     with connection.execute_wrapper(execute):
         yield
+
+
+def _leaves_begin_to_us(connection: BaseDatabaseWrapper) -> bool:
+    """Have psycopg not say BEGIN, which it does before the first statement and waits for; whether it would have, and
+    without an isolation level or other options of the site's. Commits and rollbacks look at the connection itself."""
+    raw = connection.connection
+    options = (raw.isolation_level, raw.read_only, raw.deferrable)
+    if raw.info.transaction_status != raw.info.transaction_status.IDLE or options != (None, None, None):
+        return False
+    with connection.wrap_database_errors:
+        # Until the end of the transaction, when Django sets it anyway.
+        raw.autocommit = True
+    return True
 
 
 def takes_several(connection: BaseDatabaseWrapper) -> bool:

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import ConnectionHandler, OperationalError, connection, connections
+from django.db import ConnectionHandler, DataError, OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.sqlite3.base import DatabaseWrapper
 from django.test.utils import CaptureQueriesContext
 
 from agentweb.access import database
-from agentweb.access.database import begun, not_awaiting_the_disk, patiently
+from agentweb.access.database import begun, not_awaiting_the_disk, patiently, waiting_for_locks
+from agentweb.access.models import Nonce
+from agentweb.access.rows import insert_if_absent
+from agentweb.wire.clock import now_datetime
 
 pytestmark = pytest.mark.django_db
 
@@ -109,3 +112,55 @@ def test_a_transaction_begins_with_a_write_where_begin_takes_nothing(monkeypatch
     if connection.vendor == "sqlite":
         monkeypatch.setattr(connections["default"], "transaction_mode", "IMMEDIATE")
     assert [each for each in statements() if each not in {"BEGIN", "COMMIT"}] == []
+
+
+@contextmanager
+def one_transaction() -> Iterator[Any]:
+    """What psycopg has open, in a transaction that waits a second for locks."""
+    if connection.vendor != "postgresql":
+        pytest.skip("Others say BEGIN themselves, and have time-outs of their own.")
+    with begun(), waiting_for_locks(connection, 1):
+        yield connection.connection
+
+
+def answer(sql: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchone()[0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_postgresql_is_told_of_the_transaction_with_its_first_statement() -> None:
+    with one_transaction() as raw:
+        assert answer("SHOW lock_timeout") == "1s"
+        # So psycopg has sent no BEGIN of its own.
+        assert raw.autocommit
+        assert raw.info.transaction_status == raw.info.transaction_status.INTRANS
+        insert_if_absent([Nonce(key="k", nonce="n", expires_at=now_datetime())])
+    assert raw.info.transaction_status == raw.info.transaction_status.IDLE
+    assert Nonce.objects.count() == 1
+    assert answer("SHOW lock_timeout") == "0"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("first", ["SELECT 1", "SELECT 1 / 0"], ids=["good", "failing"])
+def test_what_began_with_its_first_statement_is_rolled_back_whole(first: str) -> None:
+    def work() -> None:
+        with one_transaction():
+            answer(first)
+            insert_if_absent([Nonce(key="k", nonce="n", expires_at=now_datetime())])
+            raise LookupError
+
+    with pytest.raises((LookupError, DataError)):
+        work()
+    assert not Nonce.objects.exists()
+    with one_transaction():
+        assert answer("SELECT 1") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_isolation_level_of_the_sites_holds() -> None:
+    with one_transaction() as raw:
+        raw.isolation_level = 3
+        assert answer("SHOW transaction_isolation") == "repeatable read"
+    raw.isolation_level = None
