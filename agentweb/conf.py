@@ -203,7 +203,7 @@ def _group(name: str) -> _Check:
     return check
 
 
-ROOMS: Final = ("aip", "aim", "agent_actions")
+ROOMS: Final = ("aip", "awp", "aim", "agent_actions")
 """The protocols that there are, in the order in which they are asked for a URL."""
 
 SETTINGS: Final[dict[str, Setting]] = {
@@ -217,8 +217,8 @@ SETTINGS: Final[dict[str, Setting]] = {
     "ROOMS": Setting(
         "site",
         None,
-        "The protocols that the site speaks, some of 'aip', 'agent_actions', 'aim'; those that are left out answer "
-        "nothing. Unset, all. Read when the site starts.",
+        "The protocols that the site speaks, some of 'aip', 'awp', 'agent_actions', 'aim'; those that are left out "
+        "answer nothing. Unset, all. Read when the site starts.",
         _rooms,
     ),
     "ACTION_PREFIX": Setting(
@@ -494,6 +494,14 @@ GROUPS: Final[dict[str, dict[str, Setting]]] = {
             "LocaleMiddleware, else LANGUAGE_CODE.",
             _languages,
         ),
+        "ANALYTICS": Setting(
+            "content",
+            True,
+            "Whether requests of agents are counted: how many a day, protocol and kind of agent, and nothing else "
+            "about them.",
+            _switch,
+        ),
+        "ANALYTICS_DAYS": Setting("content", 400, "How long these counts are kept.", _whole(1, 3_650)),
     },
 }
 """The keys of those settings that are dicts themselves."""

@@ -11,7 +11,6 @@ W082       django-cors-headers covers the messenger's addresses and would answer
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -25,12 +24,11 @@ from agentweb.catalog.registry import registry
 from agentweb.http.doors import advertised
 from agentweb.http.mount import mount_prefix
 from agentweb.http.site_urls import NO_SUCH_PATH
-from agentweb.http.urlconf import is_ours, name_of, path_info, views_at
+from agentweb.http.urlconf import is_ours, name_of, other_views, path_info, views_at
 
 _CORS: Final = "corsheaders.middleware.CorsMiddleware"
 _VARIES: Final = re.compile(r"\{[a-z_]+\}")
 _SAMPLE: Final = "agentweb-check"
-_NO_NAME: Final = "d1c0nosuchname"
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -65,7 +63,7 @@ def check_addresses(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="agentweb.W080",
         )
         for shown, path in _addresses(prefix)
-        for other in dict.fromkeys(_others(path, catch_alls.union(views_at(_nowhere(path)))))
+        for other in other_views(path, catch_alls)
     ]
     found += [
         Warning(
@@ -137,21 +135,6 @@ def _is_included() -> bool:
     if not getattr(settings, "ROOT_URLCONF", None):
         return False
     return any(is_ours(view) for view in views_at(f"{mount_prefix()}/{mount.POLICY}"))
-
-
-def _nowhere(path: str) -> str:
-    """A path that is built like this one and that nothing is made for: what fits it takes any path of so many parts."""
-    parts = (part.partition(".") for part in path.split("/"))
-    return "/".join(f"{name and _NO_NAME}{dot}{suffix}" for name, dot, suffix in parts)
-
-
-def _others(path: str, catch_alls: set[Any]) -> Iterator[str]:
-    """The names of the site's views that fit, in either slash form: one before us takes our requests, one behind us
-    gets none. Where a front-end takes everything behind us, that is how it should be."""
-    for form in (path, f"{path}/"):
-        for position, view in enumerate(views_at(form)):
-            if not is_ours(view) and (view not in catch_alls or position == 0):
-                yield name_of(view)
 
 
 def _is_ours(path: str) -> bool:

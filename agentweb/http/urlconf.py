@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from django.urls import URLPattern, URLResolver, get_resolver, get_script_prefix
 from django.utils import translation
 
 from agentweb.http.mount import sites_language
 from agentweb.http.views import AgentView
+
+_NO_NAME: Final = "d1c0nosuchname"
 
 
 def views_at(path: str) -> Iterator[Any]:
@@ -51,3 +53,25 @@ def is_ours(view: Any) -> bool:
 def name_of(view: Any) -> str:
     view = getattr(view, "view_class", view)
     return f"{getattr(view, '__module__', '?')}.{getattr(view, '__qualname__', type(view).__qualname__)}"
+
+
+def other_views(path: str, catch_alls: set[Any]) -> list[str]:
+    """The names of the site's views at a path of ours, in either slash form: one before us takes our requests, one
+    behind us gets none. Where a front-end takes everything behind us, that is how it should be.
+
+    ``catch_alls`` are the views that take every path; what takes every path of so many parts is found here.
+    """
+    anything = catch_alls.union(views_at(_nowhere(path)))
+    found = (
+        name_of(view)
+        for form in (path, f"{path}/")
+        for position, view in enumerate(views_at(form))
+        if not is_ours(view) and (view not in anything or position == 0)
+    )
+    return list(dict.fromkeys(found))
+
+
+def _nowhere(path: str) -> str:
+    """A path that is built like this one and that nothing is made for: what fits it takes any path of so many parts."""
+    parts = (part.partition(".") for part in path.split("/"))
+    return "/".join(f"{name and _NO_NAME}{dot}{suffix}" for name, dot, suffix in parts)

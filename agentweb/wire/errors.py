@@ -270,6 +270,7 @@ STATUS: Final[dict[str, int]] = {
     Code.CURSOR_EXPIRED: 410,
     Code.CURSOR_FUTURE: 409,
     Code.OVERLOADED: 503,
+    Code.MANIFEST_INVALID: 500,
 }
 """HTTP status of each code that a site sends. Client-only codes have none."""
 

@@ -314,7 +314,7 @@ def a_middleware_that_changes_the_query(bench: Bench) -> None:
 # -- answers
 
 
-@plant("D050", "D051", also="answers 503")
+@plant("D050", "D051", "D062", also="answers 503")
 def no_manifest(bench: Bench) -> None:
     bench.middleware("knows_no_manifest")
 
@@ -552,7 +552,7 @@ def an_example_of_another_action(bench: Bench) -> None:
     bench.exits.append(aip_published.documents.forget)
 
 
-@plant("D011", "D112", also="The page /cart has a manifest and answers 404 itself")
+@plant("D011", "D062", "D112", also="The page /cart has a manifest and answers 404 itself")
 def a_page_that_is_not_there(bench: Bench) -> None:
     page("/cart", title="Cart")
 

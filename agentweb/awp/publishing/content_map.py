@@ -6,15 +6,19 @@ that each section names its first ones, says how many it has, and where all of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from agentweb.awp.content import published
 from agentweb.awp.content.published import Entry, State
+from agentweb.awp.content.slugs import slug_of
 from agentweb.awp.protocol import REST
+from agentweb.catalog.pages import Page
+from agentweb.catalog.registry import registry
 from agentweb.http.kept import Kept
+from agentweb.http.page_urls import published_path
 from agentweb.wire.clock import now
 
 LISTED: Final = 500
@@ -42,10 +46,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ContentMap:
-    """``updated_at`` is when a run last confirmed every page, None before it did."""
+    """``updated_at`` is when a run last confirmed every page, None before it did. ``registered`` are the pages that
+    the site declares, by slug, whether they are listed or not."""
 
     sections: tuple[Section, ...]
     updated_at: datetime | None
+    registered: Mapping[str, Entry] = field(default_factory=dict)
 
     @property
     def pages(self) -> int:
@@ -55,24 +61,21 @@ class ContentMap:
     def is_whole(self) -> bool:
         return all(section.is_whole for section in self.sections)
 
-    def entry_at(self, path: str) -> Entry | None:
-        """The listed page with this path."""
-        for section in self.sections:
-            for entry in section.entries:
-                if entry.path == path:
-                    return entry
-        return None
-
 
 EMPTY: Final = ContentMap((), None)
 
 
-def content_map(found: Iterable[Entry], updated_at: datetime | None) -> ContentMap:
-    """The map of these pages, each of which is there once, by section and path."""
+def content_map(
+    found: Iterable[Entry], updated_at: datetime | None, registered: Collection[str] = ()
+) -> ContentMap:
+    """The map of these pages, each of which is there once, by section and path. ``registered`` are slugs."""
     gathered: dict[str, list[Entry]] = {}
+    known = {}
     for entry in found:
         gathered.setdefault(entry.section, []).append(entry)
-    named = gathered.keys()
+        if entry.slug in registered:
+            known[entry.slug] = entry
+    named = set(gathered)
     if len(gathered) > MOST_SECTIONS:
         by_size = sorted(gathered, key=lambda name: (-len(gathered[name]), name))
         named = set(by_size[: MOST_SECTIONS - 1]) - {REST}
@@ -93,6 +96,7 @@ def content_map(found: Iterable[Entry], updated_at: datetime | None) -> ContentM
             for name, entries in groups.items()
         ),
         updated_at,
+        known,
     )
 
 
@@ -116,6 +120,7 @@ class _Seen(NamedTuple):
 
 _seen: _Seen | None = None
 _maps: Final[Kept[ContentMap]] = Kept(limit=16)
+_divisions: Final[Kept[list[int]]] = Kept(limit=16)
 
 
 def state() -> State:
@@ -130,22 +135,52 @@ def state() -> State:
 
 def current(languages: tuple[str, ...]) -> ContentMap:
     """The content as readers of these languages get it."""
-    seen = state()
-    return _maps.get(
-        (seen, languages),
-        lambda: content_map(published.in_languages(published.entries(), languages), seen.updated_at),
-    )
+    seen, version = state(), registry.version
+
+    def build() -> ContentMap:
+        return content_map(
+            _all(languages), seen.updated_at, {registered_slug(page) for page in registry.pages()}
+        )
+
+    return _maps.get((seen, languages, version), build)
 
 
-def pages_of(section: str, languages: tuple[str, ...]) -> list[Entry] | None:
-    """Every page of a section, by path; None where there is no such section."""
+def registered_slug(page: Page) -> str:
+    """The slug that the content of a registered page has."""
+    return slug_of(published_path(page.path, ""))
+
+
+def divided(languages: tuple[str, ...], tokens: int) -> list[int]:
+    """All pages in runs of about so many tokens: how many pages stand before the end of each run. At least one run."""
+    return _divisions.get((state(), languages, tokens), lambda: _divided(_all(languages), tokens))
+
+
+def divided_pages(languages: tuple[str, ...], ends: list[int], number: int) -> list[Entry]:
+    """The pages of run ``number``, from 1 on."""
+    return _all(languages)[ends[number - 2] if number > 1 else 0 : ends[number - 1]]
+
+
+def _divided(entries: list[Entry], tokens: int) -> list[int]:
+    ends, held = [0], 0
+    for entry in entries:
+        if held and held + entry.tokens > tokens:
+            ends.append(ends[-1])
+            held = 0
+        ends[-1] += 1
+        held += entry.tokens
+    return ends
+
+
+def _all(languages: tuple[str, ...]) -> list[Entry]:
+    return published.in_languages(published.entries(), languages)
+
+
+def pages_of(section: str, languages: tuple[str, ...]) -> list[Entry]:
+    """Every page of a section, by path."""
     listed = {each.id for each in current(languages).sections}
-    if section not in listed:
-        return None
     if section != REST:
         return published.in_languages(published.entries(section=section), languages)
-    found = published.in_languages(published.entries(), languages)
-    return [entry for entry in found if entry.section == REST or entry.section not in listed]
+    return [entry for entry in _all(languages) if entry.section == REST or entry.section not in listed]
 
 
 def forget() -> None:
@@ -153,3 +188,4 @@ def forget() -> None:
     global _seen  # noqa: PLW0603
     _seen = None
     _maps.forget()
+    _divisions.forget()
