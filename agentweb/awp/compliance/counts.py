@@ -89,9 +89,9 @@ class Counts:
         documents = self._documents
         self._add_description()
         for budget, path in ((SUMMARY, protocol.SUMMARY), (INSTRUCTIONS, protocol.INSTRUCTIONS)):
-            reply = documents.get(path)
-            if reply.status == 200:
-                self._add(budget, text_of(reply), reply.address)
+            for part in documents.parts_at(documents.address(path)):
+                if part.reply.status == 200:
+                    self._add(budget, text_of(part.reply), part.reply.address)
         for entry in documents.functions:
             description = entry.get("description") if isinstance(entry, dict) else None
             if isinstance(description, str):
@@ -118,7 +118,7 @@ class Counts:
         self.pages_listed = len(documents.pages)
         for page in documents.site.track(sample, len(sample)):
             read = 0
-            for part in documents.parts_of(page):
+            for part in documents.parts_at(page.address):
                 if part.reply.status != 200:
                     self.unread.append(
                         Problem(

@@ -83,7 +83,7 @@ class Documents:
 
     @cached_property
     def llms_address(self) -> str:
-        return self.site.local(self.manifest.get("llms_txt")) or self.address(protocol.LLMS)
+        return self.site.local(self.manifest.get("llms_txt")) or f"/{protocol.LLMS}"
 
     def get(self, path: str) -> Reply:
         """The reply at one of ``protocol``'s paths."""
@@ -150,10 +150,10 @@ class Documents:
             return self.pages
         return [self.pages[at * len(self.pages) // most] for at in range(most)]
 
-    def parts_of(self, page: ContentPage) -> Iterator[Part]:
-        """The page's parts along their links ``rel="next"``."""
+    def parts_at(self, first: str) -> Iterator[Part]:
+        """The parts of a text along their links ``rel="next"``; the answers are not kept."""
         seen: set[str] = set()
-        address: str | None = page.address
+        address: str | None = first
         while address is not None and address not in seen and len(seen) < _MAX_PARTS:
             seen.add(address)
             reply = self.site.read_once(address)

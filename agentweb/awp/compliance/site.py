@@ -33,11 +33,13 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What an analysis may cost: content pages that are read (None: all), requests, seconds, bytes of one answer."""
+    """What an analysis may cost: content pages that are read (None: all), requests and seconds in all; seconds and
+    bytes of one answer."""
 
     pages: int | None = None
     requests: int = 1_000_000
     seconds: float = 86_400.0
+    answer_seconds: float = 10.0
     max_bytes: int = 50_000_000
 
 
@@ -204,5 +206,7 @@ def site_at(
         raise ValueError("its path must be ASCII")
     if pages is not None:
         bounds = replace(bounds, pages=pages)
-    asker = Calling(origin, may_be_private=may_be_private, max_bytes=bounds.max_bytes)
+    asker = Calling(
+        origin, may_be_private=may_be_private, seconds=bounds.answer_seconds, max_bytes=bounds.max_bytes
+    )
     return Site(asker, origin=origin, prefix=prefix, bounds=bounds, is_own=False, track=track)

@@ -144,16 +144,18 @@ def _fetched(url: str, *, may_be_private: bool) -> tuple[str, bytes]:
         raise CommandError(
             'A URL needs the extra "client": pip install "agentweb-django[client]".', returncode=NOT_READ
         )
-    parts = urlsplit(url)
-    if parts.path in {"", "/"} and not parts.query:
-        url = f"{parts.scheme}://{parts.netloc}{_WELL_KNOWN}"
-    transport = Transport(allowed=[parts.hostname or ""] if may_be_private else [])
+    transport = None
     try:
+        parts = urlsplit(url)
+        if parts.path in {"", "/"} and not parts.query:
+            url = f"{parts.scheme}://{parts.netloc}{_WELL_KNOWN}"
+        transport = Transport(allowed=[parts.hostname or ""] if may_be_private else [])
         answer = transport.get(transport.wire_url(url), headers={}, max_bytes=MAX_BYTES)
     except (ClientError, ValueError) as error:
         raise CommandError(f"{visible(url)}: {error}", returncode=NOT_READ) from None
     finally:
-        transport.close()
+        if transport is not None:
+            transport.close()
     if answer.status != 200:
         raise CommandError(f"{visible(url)} answers {answer.status}.", returncode=NOT_READ)
     return visible(url), answer.body

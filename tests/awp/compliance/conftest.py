@@ -28,6 +28,8 @@ def sound(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[SoundSite]
 
 
 class _Quiet(WSGIRequestHandler):
+    disable_nagle_algorithm = True
+
     def log_message(self, *arguments: Any) -> None:
         """Say nothing."""
 

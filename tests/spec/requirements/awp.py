@@ -165,7 +165,6 @@ REQUIREMENTS = (
         "may",
         "A site owner can have a manifest validated on a page and from a command line and sees every "
         "problem.",
-        planned="content",
     ),
     Requirement(
         "AWP-3.1",
@@ -306,7 +305,6 @@ REQUIREMENTS = (
         BUDGETS,
         "must",
         "A text above its budget gives a warning of the validator with the counted tokens, not an error.",
-        planned="content",
     ),
     Requirement(
         "AWP-4.12",
@@ -447,7 +445,6 @@ REQUIREMENTS = (
         VERSIONING,
         "should",
         "A reader of manifests works on when it meets members that it does not know.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.1",
@@ -455,7 +452,6 @@ REQUIREMENTS = (
         "must",
         "The site passes the item on valid JSON at the well-known address, and the report fails it on "
         "anything else there.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.2",
@@ -463,7 +459,6 @@ REQUIREMENTS = (
         "must",
         "The site passes the item on the exact version, and the report fails it for 1.0 as a number or "
         '"1.0.0".',
-        planned="content",
     ),
     Requirement(
         "AWP-7.3",
@@ -471,7 +466,6 @@ REQUIREMENTS = (
         "must",
         "The site passes the item on required members, and the report names each one of them that is "
         "missing.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.4",
@@ -479,7 +473,6 @@ REQUIREMENTS = (
         "must",
         "The site passes the item on token budgets, and the report fails it when any content is above its "
         "own.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.5",
@@ -487,7 +480,6 @@ REQUIREMENTS = (
         "must",
         "The site passes the item on the version header, and the report fails it when one answer under "
         "/awp/ lacks it.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.6",
@@ -495,7 +487,6 @@ REQUIREMENTS = (
         "must",
         "The site passes the item on CORS, and the report fails it when one AWP endpoint does not allow "
         "every origin.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.7",
@@ -503,42 +494,36 @@ REQUIREMENTS = (
         "should",
         "The site passes the item on a summary within its budget, and the report warns when it is absent or "
         "too long.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.8",
         CHECKLIST,
         "should",
         "The site passes the item on the structure document, and the report warns when it is absent.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.9",
         CHECKLIST,
         "should",
         "The site passes the item on agent instructions, and the report warns when they are absent.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.10",
         CHECKLIST,
         "should",
         "The site serves /llms.txt and passes the item on it, and the report warns when it is absent.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.11",
         CHECKLIST,
         "should",
         "The site passes the item on endpoints.content, and the report warns when the manifest lacks it.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.12",
         CHECKLIST,
         "should",
         "The site passes the item on a fresh updated_at, and the report warns when it is older than 30 days.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.13",
@@ -546,14 +531,12 @@ REQUIREMENTS = (
         "should",
         "The site declares authentication even when none is required, and the report warns when it is not "
         "declared.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.14",
         CHECKLIST,
         "should",
         "The site declares rate_limits, and the report warns when they are not declared.",
-        planned="content",
     ),
     Requirement(
         "AWP-7.15",
@@ -561,6 +544,5 @@ REQUIREMENTS = (
         "may",
         "One command checks a whole site against the checklist and gives for each fault its place and its "
         "fix.",
-        planned="content",
     ),
 )
