@@ -19,7 +19,7 @@ from django.utils import translation
 
 import agentweb
 from agentweb.awp.content import declared
-from agentweb.awp.content.convert import convert
+from agentweb.awp.content.convert import Converted, convert
 from agentweb.awp.content.languages import Languages, below_script
 from agentweb.awp.content.models import TITLE_LENGTH, ContentPage
 from agentweb.awp.content.outcomes import Failed, LeftOut, Reason
@@ -31,6 +31,7 @@ from agentweb.awp.content.sources import Candidate
 from agentweb.awp.content.timing import OutOfTime, at_most
 from agentweb.catalog.pages import Page, page_at
 from agentweb.http.page_urls import below_mount
+from agentweb.wire.tokens import count
 
 MAX_DESCRIPTION: Final = 2_000
 
@@ -101,6 +102,10 @@ class Maker:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_renderer", Renderer(self.origin))
+        # The converter and the tokenizer take a moment to load, which is not the first page's; and processes that are
+        # forked share them.
+        convert("<p>.</p>", url=self.origin)
+        count("")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Maker, (self.origin, self.robots, self.languages, self.selector)
@@ -222,10 +227,9 @@ class Maker:
     def _converted(self, source: _Source, section: str, etag: str, digest: str) -> Made | LeftOut:
         title, description = source.title, source.description
         if source.is_html:
-            given = (
-                source.body.decode(source.charset, "replace") if _is_known(source.charset) else source.body
-            )
-            found = convert(given, url=self.origin + source.path, selector=self.selector)
+            found = self._from_html(source)
+            if isinstance(found, LeftOut):
+                return found
             if found.is_noindex:
                 return LeftOut(Reason.NOINDEX, "meta robots")
             markdown = found.markdown
@@ -251,6 +255,17 @@ class Maker:
             digest=_digest("\0".join([title, description, markdown]).encode()),
             parts=parts,
         )
+
+    def _from_html(self, source: _Source) -> Converted | LeftOut:
+        from agentweb.awp.content.extraction import TooDeep  # noqa: PLC0415 - as heavy as the converter
+
+        try:
+            return convert(
+                source.body, url=self.origin + source.path, selector=self.selector, charset=source.charset
+            )
+        except TooDeep as error:
+            # It will be so the next time too.
+            return LeftOut(Reason.SIZE, str(error))
 
 
 def _is_same(looked: Looked, first: Looked) -> bool:

@@ -65,4 +65,4 @@ def _readable(path: str) -> str:
 
 def section_id(name: str) -> str:
     """What a section is called in a URL, from the name of a site map: letters, digits, ``-`` and ``_``."""
-    return slugify(name)[:60].strip("-") or FRONT_PAGE
+    return slugify(name)[:60].strip("-") or f"section-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -96,6 +96,14 @@ def hangs(request: HttpRequest) -> HttpResponse:
             continue
 
 
+def stays(request: HttpRequest) -> HttpResponse:
+    while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:  # noqa: S112 - nothing ends it but a kill
+            continue
+
+
 def forbidden(request: HttpRequest) -> HttpResponse:
     raise PermissionDenied
 
@@ -199,6 +207,7 @@ urlpatterns = [
     path("exits/", exits),
     path("dies/", dies),
     path("hangs/", hangs),
+    path("stays/", stays),
     path("forbidden/", forbidden),
     path("private/", private),
     path("enter/", same_everywhere),
