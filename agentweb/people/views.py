@@ -28,7 +28,7 @@ from agentweb.people.showing import show
 
 MAX_LISTED: Final = 100
 
-_HEADERS: Final = {
+HEADERS: Final = {
     "Cache-Control": "no-store",
     # Or a page of somebody else's could have its visitors click "Approve" without their knowing.
     "X-Frame-Options": "DENY",
@@ -37,7 +37,7 @@ _HEADERS: Final = {
 }
 
 
-def _with_a_form_that_can_be_read(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def with_a_form_that_can_be_read(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Answer 400 (413 for too much) to a body that is no form.
 
     Django's own page for these looks for the CSRF token in the form once more, and so fails as well. Its middleware
@@ -50,11 +50,11 @@ def _with_a_form_that_can_be_read(view: Callable[..., HttpResponseBase]) -> Call
             _ = request.POST
         except RequestDataTooBig:
             return HttpResponse(
-                "The form is too large.", status=413, content_type="text/plain", headers=_HEADERS
+                "The form is too large.", status=413, content_type="text/plain", headers=HEADERS
             )
         except (BadRequest, MultiPartParserError, SuspiciousOperation, UnreadablePostError):
             return HttpResponse(
-                "The form cannot be read.", status=400, content_type="text/plain", headers=_HEADERS
+                "The form cannot be read.", status=400, content_type="text/plain", headers=HEADERS
             )
         return view(request, *args, **kwargs)
 
@@ -62,7 +62,7 @@ def _with_a_form_that_can_be_read(view: Callable[..., HttpResponseBase]) -> Call
 
 
 # The check of CSRF holds also on a site without the middleware, and comes after the form was found to be one.
-@method_decorator([_with_a_form_that_can_be_read, csrf_protect], name="dispatch")
+@method_decorator([with_a_form_that_can_be_read, csrf_protect], name="dispatch")
 class PersonView(View):
     """A page for a logged-in person, who is ``self.person``; everyone else is sent to LOGIN_URL."""
 
@@ -75,7 +75,7 @@ class PersonView(View):
             response = redirect_to_login(request.get_full_path())
         else:
             response = super().dispatch(request, *args, **kwargs)
-        for name, value in _HEADERS.items():
+        for name, value in HEADERS.items():
             response[name] = value
         return response
 
