@@ -40,7 +40,8 @@ SCHEDULE: Final[dict[str, dict[str, Any]]] = {
     "agentweb-content": {
         "task": CONTENT,
         "schedule": CONTENT_SECONDS,
-        "options": {"expires": CONTENT_SECONDS, "queue": hints.QUEUE},
+        # Not in our queue: it may take minutes, and a message would wait for them.
+        "options": {"expires": CONTENT_SECONDS},
     },
 }
 """For ``beat_schedule``. What waited longer than until the next one is not run any more."""

@@ -126,7 +126,8 @@ def page(
     - ``title``, ``description``: what the page is, for everybody.
     - ``state(ctx)``: plain JSON, dates, Decimals, models or querysets of what the page shows to ``ctx.user``;
       ``ctx.kwargs`` has the parameters of the path. Nobody else sees it, and without a session nobody does.
-    - ``markdown``: the page's text, or a function of ``ctx`` that answers it.
+    - ``markdown``: the page's text, the name of a template of it (one word that ends in .md, .markdown or .txt), or a
+      function of ``ctx`` that answers it: what everybody may read, asked for an anonymous visitor.
     - ``permission(user, **kwargs)``: False hides the page as if it did not exist; kwargs are the path's parameters.
     - ``actions``: names of actions that the page offers, beside those whose ``pages`` name it.
     - ``browser_actions``: what the open page does in the browser, each a dict with ``name``, ``description`` and,
