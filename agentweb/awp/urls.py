@@ -14,6 +14,9 @@ from django.urls import URLPattern, URLResolver, re_path
 from django.urls.resolvers import RegexPattern, ResolverMatch
 
 from agentweb.awp import protocol
+from agentweb.awp.analytics import listening
+from agentweb.awp.analytics.views import AnalyticsView
+from agentweb.awp.compliance.page import ValidateView
 from agentweb.awp.content import slugs
 from agentweb.awp.publishing import published
 from agentweb.awp.publishing.published import Languages
@@ -75,8 +78,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     re_path(rf"^{protocol.CONTENT}/(?P<slug>{slugs.PATTERN})\.md/?$", PageView.as_view(), name="awp-page"),
     _at(protocol.SEARCH, SearchView.as_view(), "awp-search"),
+    _at(protocol.ANALYTICS, AnalyticsView.as_view(), "awp-analytics"),
+    _at(protocol.VALIDATE, ValidateView.as_view(), "awp-validate"),
     re_path(rf"^{protocol.ROOT}(?:/|$)", NothingView.as_view()),
 ]
 
 advertise(Door("awp", f"/{protocol.WELL_KNOWN}", protocol.JSON, is_well_known=True))
 advertise(Door("awp_search", f"/{protocol.SEARCH}", protocol.JSON))
+advertise(Door("awp_analytics", f"/{protocol.ANALYTICS}", protocol.JSON, is_open=listening.is_on))
+advertise(Door("awp_analytics", f"/{protocol.ANALYTICS}", protocol.JSON, is_open=listening.is_on))
+
+listening.begin()

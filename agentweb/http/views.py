@@ -28,7 +28,7 @@ from rest_framework.views import APIView
 from agentweb.access import callers
 from agentweb.access.callers import Caller
 from agentweb.access.limits import Allowance
-from agentweb.http import authentication, bodies, headers, queries
+from agentweb.http import answers, authentication, bodies, headers, queries
 from agentweb.http.errors import as_agent_error, error_response, last_resort
 from agentweb.http.target import origin_of, site_of, target_of
 from agentweb.wire.encoding import random_id
@@ -159,6 +159,7 @@ class AgentView(APIView):
             # Not every server drops the content of an answer to HEAD.
             response["Content-Length"] = str(len(response.content))
             response.content = b""
+        answers.announce(self, response)
         return response
 
 

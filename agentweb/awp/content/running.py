@@ -24,6 +24,7 @@ from agentweb.awp.content.outcomes import Failed, LeftOut, Report
 from agentweb.awp.content.rendering import Renderer
 from agentweb.awp.content.sources import Candidate
 from agentweb.awp.content.workers import look
+from agentweb.awp.search import indexing
 from agentweb.http.asking import own_place
 
 REMOVED: Final = "removed"
@@ -100,6 +101,8 @@ class Run:
         runs.renew(self.key, self.changes)
         if self._is_whole:
             self.counts[REMOVED] += storing.remove_unseen(self.key)
+        # What an earlier run was killed before, too.
+        indexing.catch_up(tick=self._tick)
         self.is_done = True
 
     def summary(self) -> Summary:

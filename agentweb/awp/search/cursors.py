@@ -1,8 +1,8 @@
 """Cursors of a search: how far somebody has read its results.
 
-One is base64url of a byte for version and kind, of a digest of the query, and of the last result's score with the
-number of results of that score that were given. So a page that comes or goes meanwhile moves nobody by one, and a
-cursor of another query, or of another list of this site, is refused.
+One is base64url of a byte for version and kind, of digests of the query and of the last result that was given, and of
+how many were given. Where that result is now, the next page goes on behind it, so what comes or goes meanwhile moves
+nobody by one; where it is gone, behind as many. A cursor of another query, or of another list of this site, is refused.
 """
 
 from __future__ import annotations
@@ -17,22 +17,30 @@ from agentweb.wire.errors import Code, RequestError
 
 # The messenger's cursors begin with 0x10 to 0x15.
 _KIND: Final = 0x20
-_SHAPE: Final = struct.Struct(">B8sQH")
+_SHAPE: Final = struct.Struct(">B8sH8s")
 LENGTH: Final = 26
 """Characters of a cursor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """After the first ``given`` results of this ``score``, and after all of a higher one."""
+    """After ``given`` results, of which ``last`` is the digest of the last one's name."""
 
-    score: int
     given: int
+    last: bytes
+
+    @classmethod
+    def after(cls, given: int, name: str) -> Place:
+        return cls(given, _digest(name))
+
+    def is_at(self, name: str) -> bool:
+        """Whether the result of this name is the last that was given."""
+        return self.last == _digest(name)
 
 
 def write(query: str, place: Place) -> str:
     """The cursor of a place in the results of a query."""
-    return b64url(_SHAPE.pack(_KIND, _digest(query), place.score, place.given))
+    return b64url(_SHAPE.pack(_KIND, _digest(query), place.given, place.last))
 
 
 def read(query: str, cursor: str) -> Place:
@@ -40,18 +48,18 @@ def read(query: str, cursor: str) -> Place:
     try:
         if len(cursor) != LENGTH:
             raise ValueError
-        kind, digest, score, given = _SHAPE.unpack(b64url_decode(cursor))
+        kind, digest, given, last = _SHAPE.unpack(b64url_decode(cursor))
     except (ValueError, struct.error):
         raise _invalid("This is no cursor of a search") from None
     if kind != _KIND:
         raise _invalid("This is no cursor of a search")
     if digest != _digest(query):
         raise _invalid("This cursor belongs to another query")
-    return Place(score, given)
+    return Place(given, last)
 
 
-def _digest(query: str) -> bytes:
-    return hashlib.sha256(query.encode()).digest()[:8]
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()[:8]
 
 
 def _invalid(what: str) -> RequestError:

@@ -16,7 +16,8 @@ from django.db.models import Q
 
 from agentweb.access.callers import Caller
 from agentweb.awp.content.models import ContentPage, ContentPart
-from agentweb.awp.protocol import FUNCTIONS, content_path
+from agentweb.awp.protocol import content_path
+from agentweb.awp.publishing.facts import ACTIONS_DOOR
 from agentweb.awp.search import actions, cursors, postings
 from agentweb.awp.search.snippets import snippet
 from agentweb.awp.search.terms import EVERY, key_of
@@ -25,6 +26,7 @@ from agentweb.client.ranking import SCALE, THOUSAND, rarity, scores
 from agentweb.client.ranking_actions import action_query, is_effect
 from agentweb.client.ranking_words import ENGLISH, query_concepts
 from agentweb.http.documents import Place
+from agentweb.http.doors import advertised
 from agentweb.http.visibility import visible_actions
 
 MAX_QUERY: Final = 500
@@ -47,11 +49,17 @@ class _Result:
     score: int
     path: str
     type: str
+    ident: str
     key: Any
 
     @property
-    def order(self) -> tuple[int, str, str, str]:
-        return -self.score, self.path, self.type, self.key.name if self.type == ACTION else str(self.key)
+    def name(self) -> str:
+        """What this result is called, and no other one of a query: pages by their slugs, actions by their names."""
+        return f"{self.type}:{self.ident}"
+
+    @property
+    def order(self) -> tuple[int, str, str]:
+        return -self.score, self.path, self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +132,13 @@ def search(
     after = None if cursor is None else cursors.read(text, cursor)
     found, query, shown = _ranked(text, caller, languages, place)
     start = 0 if after is None else _start(found, after)
-    given = found[start : start + limit]
-    rest = start + len(given) < len(found)
+    end = min(start + limit, len(found))
+    given = found[start:end]
+    is_more = 0 < end < len(found)
     return {
         "query": text,
         "results": _results(given, query, shown, place),
-        "next_cursor": cursors.write(text, _place_of(found, start + len(given) - 1)) if rest else None,
+        "next_cursor": cursors.write(text, cursors.Place.after(end, given[-1].name)) if is_more else None,
     }
 
 
@@ -139,7 +148,9 @@ def _ranked(
     query = _Query(text)
     if not query.forms:
         return [], query, {}
-    visible = {action.name: action for action in visible_actions(caller)}
+    # Without the room by which they are called, there is nothing to be done with them.
+    actions_there = visible_actions(caller) if advertised(ACTIONS_DOOR) else []
+    visible = {action.name: action for action in actions_there}
     of_actions = actions.collection().postings(query.weights, visible.keys())
     every = key_of(EVERY)
     having = postings.pages_having({*query.keys.values(), every})
@@ -149,10 +160,10 @@ def _ranked(
     query.narrow(counts, having.get(every, 0) + len(visible), len(visible))
     pages = postings.page_scores(query.worth, having)
     shown = _shown(pages, languages)
-    found = [_Result(pages[pk], page.path, PAGE, pk) for pk, page in shown.items()]
+    found = [_Result(pages[pk], page.path, PAGE, page.slug, pk) for pk, page in shown.items()]
     of_query = [each for each in of_actions if each[0] in query.weights]
     found += [
-        _Result(score, place.prefix + visible[name].path, ACTION, visible[name])
+        _Result(score, place.prefix + visible[name].path, ACTION, name, visible[name])
         for name, score in scores(query.weights, query.rarities, of_query).items()
     ]
     return sorted(found, key=lambda result: result.order), query, shown
@@ -187,25 +198,21 @@ def _rank(page: _Shown, order: dict[str, int]) -> tuple[int, str]:
 
 def _start(found: Sequence[_Result], after: cursors.Place) -> int:
     """Where the results after a place begin."""
-    above = sum(1 for result in found if result.score > after.score)
-    equal = sum(1 for result in found if result.score == after.score)
-    return above + min(after.given, equal)
-
-
-def _place_of(found: Sequence[_Result], last: int) -> cursors.Place:
-    score = found[last].score
-    return cursors.Place(score, sum(1 for result in found[: last + 1] if result.score == score))
+    places = (number for number, result in enumerate(found, 1) if after.is_at(result.name))
+    return next(places, min(after.given, len(found)))
 
 
 def _results(
     given: Sequence[_Result], query: _Query, shown: dict[int, _Shown], place: Place
 ) -> list[dict[str, Any]]:
     texts = _texts([result.key for result in given if result.type == PAGE], query)
-    functions = f"{place.origin}{place.prefix}/{FUNCTIONS}"
+    door = advertised(ACTIONS_DOOR)
+    # That document has all that the caller may know of; AWP's own list of functions is for everybody.
+    manifest = "" if door is None else place.origin + door.path_at(place)
     return [
         _page_result(result, shown[result.key], texts, query, place)
         if result.type == PAGE
-        else _action_result(result, query, functions)
+        else _action_result(result, query, manifest)
         for result in given
     ]
 
@@ -237,13 +244,13 @@ def _page_result(
     }
 
 
-def _action_result(result: _Result, query: _Query, functions: str) -> dict[str, Any]:
+def _action_result(result: _Result, query: _Query, manifest: str) -> dict[str, Any]:
     action: Action = result.key
     return {
         "type": ACTION,
         "title": action.title,
         "path": result.path,
-        "url": f"{functions}#{action.name}",
+        "url": f"{manifest}#{action.name}",
         "snippet": snippet(action.description, query.wanted, ENGLISH),
         "score": round(result.score / SCALE, 4),
     }

@@ -23,8 +23,8 @@ from agentweb.client.ranking_words import VERSION
 
 logger = logging.getLogger("agentweb.awp")
 
-_ROWS: Final = 400
-"""Rows of one statement."""
+_ROWS: Final = 240
+"""Rows of one statement; SQLite takes a thousand values."""
 _PAGES: Final = 25
 """Pages of one transaction. Their texts are in memory at once, and SQLite has one writer at a time."""
 
@@ -102,17 +102,17 @@ def forget_pages(pages: Iterable[int]) -> int:
         return len(versions)
 
 
-def catch_up(*, stopping: Callable[[], bool] = lambda: False) -> dict[str, int]:
-    """Bring the index to the content as it is, some pages at a time: ``{"indexed", "forgotten"}``.
+def catch_up(*, tick: Callable[[], None] = lambda: None) -> dict[str, int]:
+    """Bring the index to the content as it is, some pages at a time: ``{"forgotten", "indexed"}``.
 
-    Searches and other writers go on meanwhile, and being killed costs the pages that were at hand.
+    Searches and other writers go on meanwhile, and being killed costs the pages that were at hand. ``tick`` is called
+    in between, and ends it when it raises.
     """
     counts = {"forgotten": 0, "indexed": 0}
     for name, work, keys in (("forgotten", forget_pages, _orphans()), ("indexed", _index_again, _stale())):
         for start in range(0, len(keys), _PAGES):
-            if stopping():
-                break
             counts[name] += patiently(partial(_begun, work, keys[start : start + _PAGES]))
+            tick()
     if any(counts.values()):
         SearchTerm.objects.filter(pages__lte=0).delete()
     return counts

@@ -7,12 +7,10 @@ from typing import Any, Final
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from agentweb.awp.languages import readable
 from agentweb.awp.search.finding import MAX_QUERY, search
+from agentweb.awp.views import AwpView
 from agentweb.http import queries
-from agentweb.http.documents import Place
-from agentweb.http.mount import mount_prefix
-from agentweb.http.views import AgentView, json_response
+from agentweb.http.views import json_response
 from agentweb.wire.json_writing import dumps
 from agentweb.wire.schema import compile_schema
 
@@ -39,7 +37,7 @@ QUERY: Final[dict[str, Any]] = {
 _QUERY: Final = compile_schema(QUERY)
 
 
-class SearchView(AgentView):
+class SearchView(AwpView):
     """Answers what the caller may know of, and counts against their limit."""
 
     def get(self, request: Request, **captured: Any) -> HttpResponse:
@@ -47,8 +45,8 @@ class SearchView(AgentView):
         found = search(
             asked["q"],
             self.caller,
-            Place(self.origin, self.site, mount_prefix()),
-            languages=readable(self.http_request.META.get("HTTP_ACCEPT_LANGUAGE", "")),
+            self.place,
+            languages=self.languages,
             limit=asked.get("limit", DEFAULT_LIMIT),
             cursor=asked.get("cursor"),
         )

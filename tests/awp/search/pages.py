@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+import agentweb.urls  # noqa: F401 - the rooms advertise their doors
 from agentweb.access.callers import anonymous
 from agentweb.awp.content.models import ContentPage, ContentPart
 from agentweb.awp.search.finding import search
