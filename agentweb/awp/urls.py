@@ -86,6 +86,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
 advertise(Door("awp", f"/{protocol.WELL_KNOWN}", protocol.JSON, is_well_known=True))
 advertise(Door("awp_search", f"/{protocol.SEARCH}", protocol.JSON))
 advertise(Door("awp_analytics", f"/{protocol.ANALYTICS}", protocol.JSON, is_open=listening.is_on))
-advertise(Door("awp_analytics", f"/{protocol.ANALYTICS}", protocol.JSON, is_open=listening.is_on))
 
 listening.begin()
