@@ -18,14 +18,8 @@ class AgentRequestsAdmin(ReadOnlyAdmin):
     list_display = ("day", "protocol", "family", "requests")
     list_display_links = None
     list_filter = ("protocol", "family")
-    date_hierarchy = "day"
     ordering: ClassVar[Any] = ("-day", "-requests", "protocol", "family")
     fields = ("day", "protocol", "family", "requests")
-
-    def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-        return lookup in {"day__year", "day__month", "day__day"} or super().lookup_allowed(
-            lookup, value, request
-        )
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -16,7 +16,7 @@ from agentweb.awp.analytics.listening import protocol_of
 from agentweb.awp.analytics.models import AgentRequests
 from agentweb.http.views import NothingHere
 from agentweb.testing import TestAgent
-from tests.aim.agents import person
+from tests.aim.wire import registered
 from tests.support.web import send
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -65,8 +65,10 @@ def test_signed_requests_are_known_as_such_and_bad_ones_are_not(counts: Counts) 
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("easy_work")
 def test_the_messenger_s_agents_are_signed_agents(counts: Counts) -> None:
-    alice = person("alice")
+    alice = registered("alice")
+    counts.take()
     assert alice.get("/v2/agents/me").status_code == 200
     assert send("GET", "/v2/agents/me", Authorization="AIM nonsense").status_code == 401
     assert counted(counts) == {("aim", SIGNED): 1, ("aim", "Without a name"): 1}

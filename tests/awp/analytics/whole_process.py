@@ -10,6 +10,8 @@ import django
 
 django.setup()
 
+from django.db import connections  # noqa: E402
+
 from agentweb.awp.analytics import counting  # noqa: E402
 from agentweb.awp.analytics.models import AgentRequests  # noqa: E402
 
@@ -25,6 +27,8 @@ deadline = time.monotonic() + 100
 while not AgentRequests.objects.exists() and time.monotonic() < deadline:
     time.sleep(0.02)
 print("thread", AgentRequests.objects.get().requests, flush=True)
+# A connection belongs to one process.
+connections.close_all()
 counting.WRITE_SECONDS = 600
 count("aip", 2)
 child = os.fork()
