@@ -112,13 +112,14 @@ def _empty(name: str, before: datetime, rows: QuerySet[Message], at: datetime) -
     end = Message.objects.aggregate(Max("pk"))["pk__max"] or 0
     emptied = 0
     while position < end:
-        reached = Message.objects.filter(pk__gt=position, pk__lte=min(position + RANGE, end))
+        # Keys begin anywhere and have gaps, where there is nothing to look at.
+        first = Message.objects.filter(pk__gt=position).aggregate(Min("pk"))["pk__min"] or end
+        top = min(first - 1 + RANGE, end)
+        reached = Message.objects.filter(pk__gte=first, pk__lte=top)
         young = reached.filter(accepted_at__gte=before).aggregate(Min("pk"))["pk__min"]
         # Up to the last one that is there: one of a transaction that is still under way may be about to come.
         target = (
-            min(position + RANGE, end)
-            if young is None
-            else reached.filter(pk__lt=young).aggregate(Max("pk"))["pk__max"] or position
+            top if young is None else reached.filter(pk__lt=young).aggregate(Max("pk"))["pk__max"] or position
         )
         due = rows.filter(pk__gt=position, pk__lte=target, state=Message.State.LIVE)
         if target > position:

@@ -131,6 +131,17 @@ def test_the_floor_is_committed_before_a_row_goes(time: Clock, small: None) -> N
     assert steps == [("UPDATE", "head"), ("DELETE", "event")] * 3
 
 
+def test_keys_that_begin_far_up_cost_no_more_than_others(time: Clock, small: None) -> None:
+    ann, bob = pair()
+    [message] = post(ann, bob)
+    Message.objects.filter(pk=message.pk).update(id=2_000_000_000)
+    time.forward(91 * DAY)
+    with CaptureQueriesContext(connection) as captured:
+        clear()
+    assert states() == [Message.State.EXPIRED]
+    assert len(captured) < 60
+
+
 def test_what_a_killed_retention_left_below_the_floor_goes_with_the_next(time: Clock, small: None) -> None:
     ann, bob = pair()
     post(ann, bob, 7)
