@@ -45,6 +45,7 @@ def tell(narrator: Narrator, *, database: Path | None, fresh: bool, port: int) -
             with narrator.working("Opening the site"):
                 site = open_site.enter_context(running(environment, port=port, log=log))
             narrator.says("", f"It answers at {site.origin}.")
+            _publish(narrator, site.origin)
             folder = Path(open_site.enter_context(tempfile.TemporaryDirectory(prefix="agent-")))
             try:
                 Story(site.origin, narrator, folder).play()
@@ -74,6 +75,7 @@ def serve(
         file = environment.get("AGENTWEB_DEMO_DATABASE")
         if file is not None:
             held.enter_context(noted(Path(file), site.origin))
+        _publish(narrator, site.origin)
         opened(Opened(site.origin, passwords, None if file is None else Path(file)))
         while site.is_running:
             time.sleep(0.2)
@@ -102,6 +104,13 @@ def _stage(narrator: Narrator, database: Path | None, fresh: bool) -> Iterator[d
         if path is not None:
             environment["AGENTWEB_DEMO_DATABASE"] = str(path)
         yield environment
+
+
+def _publish(narrator: Narrator, origin: str) -> None:
+    """Write the shop's pages for agents, once it is known where they are: the links in them name the site."""
+    with narrator.working("Writing its pages as Markdown for agents"):
+        pages = staging.publish(origin)
+    narrator.says("", f"{pages} pages can be read at {origin}/awp/manifest.json.")
 
 
 def _claim(narrator: Narrator, held: ExitStack, path: Path | None, *, chosen: bool) -> Path | None:

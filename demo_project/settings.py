@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.sitemaps",
     "django.contrib.staticfiles",
     # Before agentweb, so that the shop's head stands on the pages where people decide about agents.
     "demo_project.shop",
@@ -92,4 +93,10 @@ AGENTWEB = {
     # (requests a second, burst): agents of the demo come from one address and may be brisk.
     "CALLER_RATE": (40, 120),
     "ANONYMOUS_RATE": (40, 120),
+    "AWP": {
+        "DESCRIPTION": "A small shop for office paper, stationery, tea, books, tools and garden things, with some "
+        "goods from Japan that are priced in yen. People buy on its pages, and agents that they let in search, fill a cart "
+        "and pay within limits that a person set.",
+        "SITEMAPS": "demo_project.shop.sitemaps.SITEMAPS",
+    },
 }

@@ -9,11 +9,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connection
 
 from agentweb.access import site_keys
+from agentweb.awp.content import published, running
 from agentweb.wire.errors import ServerError
 from demo_project.origin import lock_of
 from demo_project.shop import loading, samples
@@ -130,3 +132,10 @@ def person(name: str, **columns: Any) -> Any:
     """The user of this name, made if need be."""
     user, _ = get_user_model()._default_manager.get_or_create(username=name, defaults=columns)
     return user
+
+
+def publish(origin: str) -> int:
+    """Write the shop's pages as Markdown, as the site that answers at ``origin`` shows them; how many there are."""
+    settings.AGENTWEB = {**settings.AGENTWEB, "ORIGIN": origin}
+    running.run()
+    return sum(section.pages for section in published.sections())

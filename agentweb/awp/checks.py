@@ -44,7 +44,6 @@ _BELOW: Final = (
     protocol.FUNCTIONS,
     protocol.SEARCH,
     protocol.ANALYTICS,
-    protocol.VALIDATE,
     protocol.content_path("agentweb-check"),
     protocol.section_path("agentweb-check"),
     f"{protocol.ROOT}/agentweb-check",

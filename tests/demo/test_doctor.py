@@ -39,5 +39,6 @@ def test_the_shop_is_sound(tmp_path: Path, debug: str) -> None:
 
     manage("migrate", "--verbosity", "0")
     manage("agentweb_keys", "create")
+    manage("agentweb_content")
     told = json.loads(manage("agentweb_doctor", "--json", "--fail-level", "warning"))
     assert told["summary"]["ok"] > 30

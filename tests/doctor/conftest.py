@@ -12,6 +12,7 @@ from django.urls import set_script_prefix
 from agentweb import action
 from agentweb.access import site_keys
 from agentweb.agent_actions import published
+from agentweb.awp.publishing import published as awp_published
 from agentweb.catalog.registry import registry
 from agentweb.doctor.examination import Finding, examine
 from agentweb.doctor.probes import all_probes
@@ -43,6 +44,7 @@ def site(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
         options = {"timeout": 20, "transaction_mode": "IMMEDIATE"}
         monkeypatch.setitem(connection.settings_dict, "OPTIONS", options)
     published.forget()
+    awp_published.forget()
     site_keys.create()
     with registry.only():
 

@@ -78,6 +78,7 @@ answers_preflights = _instead(
 wants_a_csrf_token = _instead(lambda request: request.method == "POST", 403)
 insists_on_no_slash = _instead(lambda request: request.path.endswith("/"), 404)
 knows_no_manifest = _instead(lambda request: request.path.rstrip("/") == MANIFEST, 503)
+knows_no_content = _instead(lambda request: request.path.startswith("/awp/content/cart.md"), 404)
 knows_no_head = _instead(lambda request: request.path == "/nowhere", 404)
 has_its_own_404 = _instead(lambda request: "no-such-name" in request.path, 404)
 takes_contacts = _instead(lambda request: request.path.startswith("/v2/contacts/"), 418)

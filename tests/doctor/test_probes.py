@@ -18,6 +18,7 @@ from agentweb.access.models import Bucket, Nonce, SiteKey
 from agentweb.agent_actions import manifest, published
 from agentweb.aip import manifest as aip_manifest
 from agentweb.aip import published as aip_published
+from agentweb.awp.content.models import ContentRun
 from agentweb.catalog.registry import registry
 from agentweb.doctor import database_probes, keys_probes, probes, queue_probes
 from agentweb.doctor.examination import Finding
@@ -27,6 +28,7 @@ from agentweb.invoke.models import AuditEntry
 from agentweb.wire.clock import clock, now_datetime
 from agentweb.wire.errors import InputError
 from tests.aim.filling import agent, post
+from tests.awp.pages import end_run, write_page
 from tests.doctor import tampering
 from tests.doctor.conftest import FOUND, ORDER
 from tests.site.models import Note
@@ -526,6 +528,7 @@ def cart(bench: Bench) -> None:
     bench.settings.ROOT_URLCONF = tampering.WithACart
     bench.settings.LOGIN_URL = "https://id.example/"
     page("/cart", title="Cart", actions=["put"])
+    end_run()
 
 
 def test_a_sound_page_is_no_fault(
@@ -555,6 +558,26 @@ def an_example_of_another_action(bench: Bench) -> None:
 @plant("D011", "D062", "D112", also="The page /cart has a manifest and answers 404 itself")
 def a_page_that_is_not_there(bench: Bench) -> None:
     page("/cart", title="Cart")
+    end_run()
+
+
+@plant("D120", also="No run has confirmed every page yet", fix="agentweb_content")
+def no_content_yet(bench: Bench) -> None:
+    cart(bench)
+    ContentRun.objects.all().delete()
+
+
+@plant("D120", also="ended on", fix="agentweb_content")
+def old_content(bench: Bench) -> None:
+    cart(bench)
+    ContentRun.objects.update(finished_at=now_datetime() - timedelta(days=31))
+
+
+@plant("D062", "D121", also="/awp/content/cart.md, the content of /cart/, answers 404", fix="manage.py check")
+def content_that_another_view_answers_for(bench: Bench) -> None:
+    cart(bench)
+    write_page("cart", "# Cart")
+    bench.middleware("knows_no_content")
 
 
 @plant(

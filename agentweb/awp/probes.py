@@ -1,0 +1,61 @@
+"""What the doctor looks at in this room: whether content was ever looked at, and lately; and its pages themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final
+
+from agentweb import conf
+from agentweb.awp import languages, protocol
+from agentweb.awp.content import published
+from agentweb.awp.publishing import content_map
+from agentweb.awp.publishing.facts import public_pages
+from agentweb.http.probes import WITH_ANSWERS, Examined, Level, Look, Probe, Problem
+from agentweb.wire.clock import now_datetime
+
+OLDEST: Final = timedelta(days=30)
+"""Older content is no sign of a site that is cared for, says the protocol's checklist."""
+_SAMPLES: Final = 20
+_RUN: Final = "Run `manage.py agentweb_content`, and let cron or Celery run it each day."
+
+
+def content_is_fresh(site: Examined) -> Iterable[Problem] | None:
+    if not public_pages() and not conf.get_in("AWP", "SITEMAPS"):
+        return None
+    return _age(published.state().updated_at)
+
+
+def _age(at: datetime | None) -> Iterator[Problem]:
+    if at is None:
+        yield Problem(
+            "No run has confirmed every page yet, so the manifest does not say how old it is.", _RUN
+        )
+    elif now_datetime() - at > OLDEST:
+        yield Problem(f"The last run that confirmed every page ended on {at:%Y-%m-%d}.", _RUN)
+
+
+def pages_answer(site: Examined) -> Iterator[Problem]:
+    """Some of all pages, for there may be very many."""
+    sections = content_map.current(languages.readable("")).sections
+    entries = [entry for section in sections for entry in section.entries]
+    step = max(1, len(entries) // _SAMPLES)
+    for entry in islice(entries, 0, None, step):
+        path = f"{site.place.prefix}/{protocol.content_path(entry.slug)}"
+        answer = site.ask("GET", path)
+        if answer.status != 200 or answer.media_type != protocol.MARKDOWN:
+            yield Problem(
+                f"{path}, the content of {entry.path}, answers {answer.status} as {answer.media_type or 'nothing'}.",
+                "Look for a view or a middleware of the site that answers there, with `manage.py check`.",
+            )
+
+
+def _probe(number: str, healthy: str, look: Look, level: Level = Level.ERROR) -> Probe:
+    return Probe(number, level, healthy, look, after=WITH_ANSWERS)
+
+
+PROBES: Final = (
+    _probe("D120", "Content was looked through in the last 30 days.", content_is_fresh, Level.WARNING),
+    _probe("D121", "Pages of content answer as Markdown.", pages_answer),
+)

@@ -1,0 +1,470 @@
+"""The endpoint contracts of AWP over HTTP: types, headers, caching, methods and errors, for every address."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
+from django.urls import clear_script_prefix, include, path, set_script_prefix
+
+from agentweb.awp import protocol, views
+from agentweb.awp.publishing import content_map, published
+from agentweb.catalog.pages import page
+from agentweb.catalog.registry import registry
+from agentweb.catalog.words import action
+from agentweb.wire import clock
+from agentweb.wire.errors import Code, RequestError
+from agentweb.wire.tokens import count
+from tests.awp.pages import end_run, write_page
+from tests.support.web import send
+
+pytestmark = pytest.mark.usefixtures("awp")
+
+JSON = "application/json; charset=utf-8"
+MARKDOWN = "text/markdown; charset=utf-8"
+PLAIN = "text/plain; charset=utf-8"
+WELL_KNOWN = f"/{protocol.WELL_KNOWN}"
+DOCUMENTS = {
+    WELL_KNOWN: JSON,
+    "/awp/manifest.json": JSON,
+    "/awp/content/summary.md": MARKDOWN,
+    "/awp/content/structure.json": JSON,
+    "/awp/content/sections/pages.json": JSON,
+    "/awp/content/tea.md": MARKDOWN,
+    "/awp/instructions.md": MARKDOWN,
+    "/awp/api/tools/functions.json": JSON,
+    "/llms.txt": PLAIN,
+    "/llms-full.txt": PLAIN,
+}
+ELSEWHERE = "https://elsewhere.example"
+PREFLIGHT = {"Origin": ELSEWHERE, "Access_Control_Request_Method": "GET"}
+
+
+@pytest.fixture(autouse=True)
+def content(awp: None) -> None:
+    write_page("tea", "# Tea\n\nGreen.", title="Tea", description="About tea.")
+    end_run()
+
+
+def loads(response: Any) -> Any:
+    return json.loads(response.content)
+
+
+def assert_is_of_awp(response: Any) -> None:
+    assert response["X-AWP-Version"] == "1.0"
+    assert response["Access-Control-Allow-Origin"] == "*"
+    assert "Access-Control-Allow-Credentials" not in response.headers
+    assert "X-AWP-Version" in response["Access-Control-Expose-Headers"]
+
+
+@pytest.mark.parametrize("address", DOCUMENTS)
+def test_a_document_has_its_type_its_headers_and_an_hour(address: str) -> None:
+    response = send("GET", address, Origin=ELSEWHERE)
+    assert response.status_code == 200
+    assert response["Content-Type"] == DOCUMENTS[address]
+    assert response["Cache-Control"] == "public, max-age=3600"
+    assert not {"RateLimit", "RateLimit-Policy", "Set-Cookie"} & set(response.headers)
+    assert_is_of_awp(response)
+
+
+@pytest.mark.parametrize("address", DOCUMENTS)
+def test_who_has_a_document_gets_304_with_the_same_headers(address: str) -> None:
+    first = send("GET", address)
+    assert first["ETag"].startswith('"')
+    again = send("GET", address, If_None_Match=first["ETag"])
+    assert (again.status_code, again.content) == (304, b"")
+    assert again["ETag"] == first["ETag"]
+    assert again["Cache-Control"] == "public, max-age=3600"
+    assert_is_of_awp(again)
+
+
+@pytest.mark.parametrize("address", DOCUMENTS)
+def test_head_is_get_without_its_content(address: str) -> None:
+    there, head = send("GET", address), send("HEAD", address)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head["Content-Length"] == str(len(there.content))
+    assert head["ETag"] == there["ETag"]
+    assert_is_of_awp(head)
+
+
+@pytest.mark.parametrize("address", DOCUMENTS)
+def test_other_methods_are_refused_and_told_which_are_not(address: str) -> None:
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        response = send(method, address)
+        assert response.status_code == 405
+        assert response["Allow"] == "GET, HEAD, OPTIONS"
+        assert response["Cache-Control"] == "no-store"
+        assert loads(response)["error"]["code"] == "method_not_allowed"
+        assert_is_of_awp(response)
+
+
+@pytest.mark.parametrize(
+    "address", [*DOCUMENTS, "/awp/search", "/awp/nothing", "/awp/content/none.md", "/awp"]
+)
+def test_options_and_preflights_are_answered_everywhere(address: str) -> None:
+    preflight = send("OPTIONS", address, **PREFLIGHT)
+    assert preflight.status_code == 204
+    assert "Agent-Grant" in preflight["Access-Control-Allow-Headers"]
+    assert_is_of_awp(preflight)
+    if address in DOCUMENTS:
+        options = send("OPTIONS", address)
+        assert (options.status_code, options["Allow"]) == (204, "GET, HEAD, OPTIONS")
+        assert_is_of_awp(options)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/awp",
+        "/awp/",
+        "/awp/nothing",
+        "/awp/content/none.md",
+        "/awp/content/tea.md?part=2",
+        "/awp/content/tea.html",
+        "/awp/content/sections/none.json",
+        "/awp/content/sections/pages.json?part=2",
+        "/awp/content/summary.md?part=99",
+        "/llms-full.txt?part=2",
+    ],
+)
+def test_what_is_nothing_is_404_in_json(address: str) -> None:
+    for method in ("GET", "HEAD"):
+        response = send(method, address)
+        assert response.status_code == 404
+        assert response["Content-Type"] == JSON
+        assert response["Cache-Control"] == "no-store"
+        assert_is_of_awp(response)
+    assert loads(send("GET", address))["error"]["code"] == "not_found"
+
+
+@pytest.mark.parametrize("part", ["0", "-1", "x", "1.5", "", "1&part=2", "9" * 20, "%00"])
+@pytest.mark.parametrize("address", ["/awp/content/tea.md", "/awp/content/summary.md", "/llms-full.txt"])
+def test_a_part_that_is_no_number_is_400(address: str, part: str) -> None:
+    response = send("GET", f"{address}?part={part}")
+    assert response.status_code == 400
+    assert response["Cache-Control"] == "no-store"
+    assert_is_of_awp(response)
+
+
+def test_a_crash_is_500_with_the_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*args: Any) -> Any:
+        raise RuntimeError("hunter2")
+
+    monkeypatch.setattr(views.languages, "readable", crash)
+    response = send("GET", "/awp/manifest.json")
+    assert response.status_code == 500
+    assert response["Cache-Control"] == "no-store"
+    assert b"hunter2" not in response.content
+    assert_is_of_awp(response)
+
+
+def test_a_limit_is_429_with_the_headers() -> None:
+    class Busy(views.AwpView):
+        def get(self, request: Any, **captured: Any) -> Any:
+            raise RequestError(Code.RATE_LIMITED, "Wait.", retry_after=3)
+
+    response = Busy.as_view()(RequestFactory().get("/awp/busy"))
+    assert (response.status_code, response["Retry-After"]) == (429, "3")
+    assert response["Cache-Control"] == "no-store"
+    assert_is_of_awp(response)
+
+
+@pytest.fixture
+def cors_policy(settings: Any) -> Any:
+    settings.MIDDLEWARE = ["corsheaders.middleware.CorsMiddleware", *settings.MIDDLEWARE]
+    settings.CORS_ALLOWED_ORIGINS = ["https://friend.example"]
+    settings.CORS_ALLOW_CREDENTIALS = True
+    return settings
+
+
+@pytest.mark.parametrize("address", [*DOCUMENTS, "/awp/nothing", "/awp/search"])
+@pytest.mark.parametrize("origin", ["https://friend.example", ELSEWHERE])
+def test_a_site_s_own_cors_policy_does_not_reach_any_answer(
+    cors_policy: Any, address: str, origin: str
+) -> None:
+    first = send("GET", address, Origin=origin)
+    assert_is_of_awp(first)
+    assert_is_of_awp(send("POST", address, Origin=origin))
+    if "ETag" in first:
+        assert_is_of_awp(send("GET", address, Origin=origin, If_None_Match=first["ETag"]))
+
+
+@pytest.mark.parametrize("address", [*DOCUMENTS, "/awp/nothing"])
+def test_preflights_are_ours_with_the_regex_that_the_check_gives(cors_policy: Any, address: str) -> None:
+    from agentweb.awp.checks import check_cors
+
+    (warning,) = check_cors(None)
+    cors_policy.CORS_URLS_REGEX = str(warning.hint).partition('r"')[2].rstrip('"')
+    assert check_cors(None) == []
+    response = send("OPTIONS", address, **{**PREFLIGHT, "Origin": "https://friend.example"})
+    assert response.status_code == 204
+    assert_is_of_awp(response)
+
+
+def test_both_slash_forms_answer() -> None:
+    for address in DOCUMENTS:
+        assert send("GET", f"{address}/").content == send("GET", address).content
+
+
+@pytest.mark.parametrize("address", DOCUMENTS)
+def test_nobody_s_credentials_change_a_document_or_are_looked_at(address: str) -> None:
+    plain = send("GET", address)
+    for headers in (
+        {"Authorization": "Bearer agw_" + 43 * "A"},
+        {"Cookie": f"sessionid={'x' * 32}"},
+        {"Agent_Grant": "x", "Signature": "x"},
+    ):
+        response = send("GET", address, **headers)
+        assert (response.status_code, response.content) == (200, plain.content)
+        assert "Cookie" not in response.get("Vary", "")
+
+
+def test_a_warm_document_costs_no_query(many_callers: None) -> None:
+    cold = [address for address in DOCUMENTS if address != "/awp/content/tea.md"]
+    for address in cold:
+        send("GET", address)
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        for address in cold:
+            assert send("GET", address).status_code == 200
+    assert [each["sql"] for each in queries] == []
+
+
+def test_a_page_of_content_costs_one_query() -> None:
+    with CaptureQueriesContext(connection) as queries:
+        assert send("GET", "/awp/content/tea.md").content == b"# Tea\n\nGreen."
+    assert len(queries) == 1
+
+
+def test_what_a_run_changes_is_seen_within_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = send("GET", "/awp/content/structure.json").content
+    at = clock.now()
+    write_page("coffee", "Black.")
+    from agentweb.awp.content.models import ContentRun
+
+    ContentRun.objects.update(changes=2)
+    monkeypatch.setattr(content_map, "now", lambda: at + 4.9)
+    assert send("GET", "/awp/content/structure.json").content == before
+    monkeypatch.setattr(content_map, "now", lambda: at + 5.1)
+    assert b"coffee" in send("GET", "/awp/content/structure.json").content
+
+
+def test_a_longer_page_comes_in_parts_that_name_each_other() -> None:
+    write_page("long", "One.", "Two.", "Three.", path="/long/")
+    first, second, third = (send("GET", f"/awp/content/long.md?part={number}") for number in (1, 2, 3))
+    assert send("GET", "/awp/content/long.md").content == first.content
+    assert first["Link"] == '</awp/content/long.md?part=2>; rel="next"'
+    assert second["Link"] == '</awp/content/long.md>; rel="prev", </awp/content/long.md?part=3>; rel="next"'
+    assert third["Link"] == '</awp/content/long.md?part=2>; rel="prev"'
+    assert first.content.decode().startswith("One.")
+    assert first.content.decode().endswith(
+        "Part 1 of 3. The text goes on in part 2: </awp/content/long.md?part=2>\n"
+    )
+    assert third.content == b"Three."
+    assert "Link" not in send("GET", "/awp/content/tea.md").headers
+
+
+def test_a_text_of_the_settings_over_its_budget_is_served_whole_in_parts(settings: Any) -> None:
+    sentences = [f"Sentence {number} says something about tea and nothing else." for number in range(200)]
+    settings.AGENTWEB = {**settings.AGENTWEB, "AWP": {"SUMMARY": " ".join(sentences)}}
+    texts, address = [], "/awp/content/summary.md"
+    while True:
+        response = send("GET", address)
+        text = response.content.decode()
+        assert count(text) <= 500
+        texts.append(text.partition("\n\n---\n\n")[0])
+        links = [link for link in response.get("Link", "").split(", ") if 'rel="next"' in link]
+        if not links:
+            break
+        address = links[0][1:].partition(">")[0]
+    assert len(texts) > 2
+    assert "".join(texts) == " ".join(sentences)
+
+
+def test_what_not_everybody_may_know_of_is_in_no_document() -> None:
+    action(description="Secret plans.", visible=lambda user: user.is_authenticated)(secret_plans)
+    page("/secret", title="Secret page", permission=lambda user: user.is_authenticated)
+    assert registry.get("secret_plans") is not None
+    for address in DOCUMENTS:
+        text = send("GET", address).content.decode().lower()
+        assert "secret" not in text
+
+
+def secret_plans(inp: None, ctx: Any) -> Any:
+    return {}
+
+
+def test_a_guard_that_opens_is_seen_at_once() -> None:
+    opened: list[bool] = []
+    action(description="Now and then.", visible=lambda user: bool(opened))(secret_plans)
+    address = "/awp/api/tools/functions.json"
+    assert "secret_plans" not in [each["name"] for each in loads(send("GET", address))["functions"]]
+    opened.append(True)
+    assert "secret_plans" in [each["name"] for each in loads(send("GET", address))["functions"]]
+
+
+def test_updated_at_is_when_a_run_last_confirmed_every_page() -> None:
+    earlier = clock.now_datetime() - timedelta(days=3)
+    end_run(earlier)
+    end_run(is_complete=False)
+    found = loads(send("GET", WELL_KNOWN))["updated_at"]
+    assert found == earlier.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def test_before_any_run_nothing_is_said_of_when(monkeypatch: pytest.MonkeyPatch) -> None:
+    from agentweb.awp.content.models import ContentPage, ContentRun
+
+    ContentRun.objects.all().delete()
+    ContentPage.objects.all().delete()
+    published.forget()
+    document = loads(send("GET", WELL_KNOWN))
+    assert "updated_at" not in document
+    assert document["endpoints"]["content"] == "/awp/content/structure.json"
+    assert loads(send("GET", "/awp/manifest.json"))["content"] == []
+
+
+@pytest.mark.parametrize("address", [WELL_KNOWN, "/awp/manifest.json"])
+def test_a_manifest_that_settings_break_is_not_served_and_only_the_log_says_why(
+    settings: Any, caplog: pytest.LogCaptureFixture, address: str
+) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "AWP": {"DESCRIPTION": "Shop."}}
+    response = send("GET", address)
+    assert response.status_code == 500
+    assert loads(response)["error"]["code"] == "manifest_invalid"
+    assert response["Cache-Control"] == "no-store"
+    assert "description" not in response.content.decode()
+    assert "/description" in caplog.text
+    assert_is_of_awp(response)
+    assert send("GET", "/awp/content/summary.md").status_code == 200
+
+
+# -- languages
+
+
+@pytest.fixture
+def dutch(settings: Any) -> Any:
+    settings.LANGUAGES = [("en-us", "English"), ("nl", "Dutch")]
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.middleware.locale.LocaleMiddleware"]
+    write_page("tea", "# Thee\n\nGroen.", title="Thee", language="nl")
+    end_run()
+    return settings
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language", "text"),
+    [
+        ("", "en-us", "# Tea"),
+        ("nl", "nl", "# Thee"),
+        ("nl-BE, en;q=0.5", "nl", "# Thee"),
+        ("fr, nl;q=0.1", "nl", "# Thee"),
+        ("fr", "en-us", "# Tea"),
+        ("*", "en-us", "# Tea"),
+        ("en-GB", "en-us", "# Tea"),
+        ("nl;q=x", "en-us", "# Tea"),
+    ],
+)
+def test_a_page_comes_in_the_language_that_is_asked_for(
+    dutch: Any, accepted: str, language: str, text: str
+) -> None:
+    headers = {"Accept_Language": accepted} if accepted else {}
+    response = send("GET", "/awp/content/tea.md", **headers)
+    assert response.content.decode().startswith(text)
+    assert response["Content-Language"] == language
+    assert "Accept-Language" in response["Vary"]
+
+
+def test_lists_name_pages_in_the_language_that_is_asked_for(dutch: Any) -> None:
+    for accepted, title in (("en", "Tea"), ("nl", "Thee")):
+        response = send("GET", "/awp/content/structure.json", Accept_Language=accepted)
+        assert [each["title"] for each in loads(response)["sections"][0]["pages"]] == [title]
+        assert loads(response)["sections"][0]["count"] == 1
+        assert "Accept-Language" in response["Vary"]
+
+
+def test_a_page_that_is_there_in_another_language_only_is_still_there(dutch: Any) -> None:
+    write_page("koffie", "Zwart.", language="nl")
+    response = send("GET", "/awp/content/koffie.md", Accept_Language="en")
+    assert (response.content, response["Content-Language"]) == (b"Zwart.", "nl")
+
+
+def test_where_there_is_one_language_nothing_varies_by_it() -> None:
+    response = send("GET", "/awp/content/tea.md", Accept_Language="nl")
+    assert "Accept-Language" not in response["Vary"]
+    assert response["Content-Language"] == "en-us"
+
+
+# -- where the site is mounted
+
+
+class Below:
+    """A site that includes agentweb under a path, and the well-known URLs at its root."""
+
+    from agentweb import urls as ours
+
+    urlpatterns = (path("shop/", include("agentweb.urls")), *ours.well_known)
+
+
+def test_a_site_under_a_path_answers_there_and_at_the_root_of_the_host(settings: Any) -> None:
+    settings.ROOT_URLCONF = Below
+    document = loads(send("GET", WELL_KNOWN))
+    assert document["endpoints"] == {
+        "manifest": "/shop/awp/manifest.json",
+        "content": "/shop/awp/content/structure.json",
+        "api": "/shop/awp/api/tools/functions.json",
+    }
+    assert document["llms_txt"] == "/llms.txt"
+    for address in document["endpoints"].values():
+        assert_is_of_awp(send("GET", address))
+        assert send("GET", address).status_code == 200
+    full = loads(send("GET", document["endpoints"]["manifest"]))
+    assert full["content"][0]["url"] == "https://shop.example/shop/awp/content/tea.md"
+    assert send("GET", "/shop/awp/content/tea.md").status_code == 200
+    assert "https://shop.example/shop/awp/content/tea.md" in send("GET", "/llms.txt").content.decode()
+    assert send("GET", "/shop/awp/nothing").status_code == 404
+    assert loads(send("GET", "/shop/awp/api/tools/functions.json"))["functions"][0]["path"].startswith(
+        "/shop/"
+    )
+
+
+def test_a_site_under_a_script_name_says_so_in_every_path() -> None:
+    set_script_prefix("/app/")
+    try:
+        response = send("GET", WELL_KNOWN)
+    finally:
+        clear_script_prefix()
+    assert loads(response)["endpoints"]["manifest"] == "/app/awp/manifest.json"
+
+
+def own_llms(request: Any) -> Any:
+    from django.http import HttpResponse
+
+    return HttpResponse("Our own.", content_type="text/plain")
+
+
+class WithItsOwn:
+    urlpatterns = (path("", include("agentweb.urls")), path("llms.txt", own_llms))
+
+
+class WithACatchAll:
+    urlpatterns = (path("", include("agentweb.urls")), path("<path:anything>", own_llms))
+
+
+def test_a_site_s_own_llms_txt_stays_its_own_and_is_not_exported(settings: Any) -> None:
+    from agentweb.awp.documents import documents
+
+    settings.ROOT_URLCONF = WithItsOwn
+    assert send("GET", "/llms.txt").content == b"Our own."
+    assert send("GET", "/llms-full.txt")["X-AWP-Version"] == "1.0"
+    assert "/llms.txt" not in [each.path for each in documents()]
+
+
+def test_a_view_that_takes_every_path_is_no_llms_txt_of_the_site(settings: Any) -> None:
+    settings.ROOT_URLCONF = WithACatchAll
+    assert send("GET", "/llms.txt")["X-AWP-Version"] == "1.0"
+    assert send("GET", "/awp/nothing").status_code == 404
