@@ -7,6 +7,7 @@ does.
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -197,6 +198,15 @@ def _note_exception(sender: Any, request: Any = None, **_: Any) -> None:
 
 # Django answers a crash with a page of its own, and tells of the error only here.
 got_request_exception.connect(_note_exception, dispatch_uid="agentweb.awp.content")
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether the log is to have it: not that a page is gone or forbidden, which the report of the run tells."""
+    environ = getattr(getattr(record, "request", None), "environ", {})
+    return record.levelno >= logging.ERROR or _RAISED not in environ
+
+
+logging.getLogger("django.request").addFilter(_is_news)
 
 
 def _read(path: str, answer: Answer) -> Rendered | LeftOut | Failed:

@@ -118,7 +118,7 @@ class Run:
             return
         if isinstance(outcome, LeftOut):
             self._note(Report(candidate.path, language, outcome))
-            self.counts[REMOVED] += storing.remove(self.key, looked.asked, language)
+            self.counts[REMOVED] += storing.remove(self.key, looked.asked, language, self._done)
             return
         if (slug, language) in self._done:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -43,7 +43,7 @@ def write(run: int, slug: str, language: str, listed_as: str, made: Made) -> Sto
 
 def confirm(run: int, keys: Sequence[int]) -> None:
     """Note that these pages are still so, at most BATCH of them."""
-    rows = ContentPage.objects.filter(pk__in=keys, seen_in__lt=run)
+    rows = ContentPage.objects.filter(pk__in=keys, seen_in__lte=run)
     write_patiently(lambda: rows.update(seen_in=run, confirmed_at=now_datetime()))
 
 
@@ -53,10 +53,14 @@ def keep(run: int, listed_as: str) -> None:
     write_patiently(lambda: rows.update(seen_in=run))
 
 
-def remove(run: int, listed_as: str, language: str) -> int:
-    """Take away what is listed under this slug, unless this run has published it; how many pages there were."""
-    rows = ContentPage.objects.filter(Q(slug=listed_as) | Q(listed_as=listed_as), language=language)
-    return _delete(rows.filter(seen_in__lt=run))
+def remove(run: int, listed_as: str, language: str, published: Container[tuple[str, str]]) -> int:
+    """Take away what is listed under this slug, but not what this run ``published`` ((slug, language)) from elsewhere;
+    how many pages there were."""
+    listed = Q(slug=listed_as) | Q(listed_as=listed_as)
+    rows = ContentPage.objects.filter(listed, language=language, seen_in__lte=run)
+    # Looked at first: mostly there is nothing, and a transaction that writes waits for its turn.
+    keys = [key for key, slug in rows.values_list("pk", "slug") if (slug, language) not in published]
+    return _delete(rows.filter(pk__in=keys)) if keys else 0
 
 
 def remove_unseen(run: int) -> int:

@@ -6,17 +6,20 @@ from typing import Any
 
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib.sitemaps import Sitemap
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path, reverse
 from django.utils.translation import get_language
 
 from tests.awp.content.site import html
 
-WORDS = {"en": "Good morning.", "nl": "Goedemorgen.", "de": "Guten Morgen."}
+WORDS: dict[str, str | None] = {"en": "Good morning.", "nl": "Goedemorgen.", "de": "Guten Morgen."}
 
 
 def greeting(request: HttpRequest) -> HttpResponse:
-    return html(f"<p>{WORDS[get_language() or 'en']}</p>", title="Greeting")
+    word = WORDS[get_language() or "en"]
+    if word is None:
+        raise Http404
+    return html(f"<p>{word}</p>", title="Greeting")
 
 
 def numbers(request: HttpRequest) -> HttpResponse:

@@ -125,3 +125,36 @@ def test_the_site_own_language_is_that_of_its_pages(site: Any, settings: Any) ->
     site.sitemaps = {"all": Paths("/spoken/")}
     assert languages.default() == "en"
     assert ("spoken", "en") in run()
+
+
+def test_a_page_that_fails_in_one_language_is_hidden_in_another_and_confirmed_in_a_third(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.sitemaps = {"all": Paths("/spoken/")}
+    run()
+    before = ContentPage.objects.get(language="en").confirmed_at
+    monkeypatch.delitem(site.WORDS, "de")
+    monkeypatch.setitem(site.WORDS, "nl", None)
+    summary = running.run()
+    assert summary is not None
+    assert [(each.language, str(each.why.reason)) for each in summary.reports] == [
+        ("de", "raised"),
+        ("nl", "gone"),
+    ]
+    assert {row.language for row in ContentPage.objects.all()} == {"en", "de"}
+    assert ContentPage.objects.get(language="en").confirmed_at > before
+
+
+def test_a_registered_page_below_the_languages_is_there_in_each(site: Any, settings: Any) -> None:
+    settings.ROOT_URLCONF = "tests.awp.content.site_below_languages"
+    page("/greeting", title="Greeting")
+    page(
+        "/told",
+        title="Told",
+        markdown=lambda ctx: f"{site.WORDS[get_language() or 'en']} ({ctx.request.path})",
+    )
+    assert run() == {
+        **{("greeting", code): f"/{code}/greeting/" for code in ("en", "de", "nl")},
+        **{("told", code): f"/{code}/told" for code in ("en", "de", "nl")},
+    }
+    assert text("told", "nl") == "Goedemorgen. (/nl/told)"

@@ -144,12 +144,8 @@ def test_what_is_new_in_every_answer_is_no_change(
 ) -> None:
     only(site, path)
     run()
-    monkeypatch.setattr("agentweb.awp.content.making.convert", None)
+    monkeypatch.setattr("agentweb.awp.content.making.Maker._from_html", None)
     assert run().counts["unchanged"] == 1
-
-
-def test_the_second_run_asks_the_database_the_same_for_a_site_of_any_size(site: Any) -> None:
-    only(site, "/articles/red/")
 
 
 def test_a_page_that_is_hidden_now_goes_at_once(site: Any) -> None:
@@ -280,3 +276,11 @@ def test_a_run_is_noted_with_what_it_left_out(site: Any) -> None:
     assert (row.is_running, row.is_complete, row.changes) == (False, True, 1)
     assert row.finished_at is not None
     assert published.state().updated_at == row.finished_at
+
+
+def test_a_page_that_is_left_out_is_told_by_the_run_and_not_by_the_log(
+    site: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    only(site, "/nowhere/", "/crash/")
+    run()
+    assert [record.getMessage() for record in caplog.records] == ["Internal Server Error: /crash/"]
