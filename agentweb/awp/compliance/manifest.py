@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
+from agentweb.awp import discovery_schema
 from agentweb.awp.budgets import DISCOVERY_DESCRIPTION
 from agentweb.awp.compliance import recommendations
 from agentweb.awp.compliance.counting import count_for
 from agentweb.awp.compliance.problems import Problem, Severity, in_order
 from agentweb.awp.compliance.reading import MAX_BYTES, Reading, read, shown
-from agentweb.wire import strict_json
 from agentweb.wire.errors import Code
-from agentweb.wire.schema import CompiledSchema, compile_schema
 
 MAX_UNKNOWN: Final = 50
 """Members that are named as unknown."""
@@ -62,20 +59,6 @@ class Validation:
         return all(problem.severity is not Severity.ERROR for problem in self.problems)
 
 
-@cache
-def schema() -> dict[str, Any]:
-    """The specification's JSON Schema of the discovery manifest, as it is. Nobody changes the one object."""
-    text = (files("agentweb.awp") / "data" / "discovery.schema.json").read_bytes()
-    found = strict_json.loads(text)
-    if not isinstance(found, dict):
-        raise TypeError("The schema of the discovery manifest is an object.")
-    return found
-
-
-def compiled_schema() -> CompiledSchema:
-    return compile_schema(schema())
-
-
 def validate(data: bytes, *, max_bytes: int = MAX_BYTES) -> Validation:
     """Every problem of a manifest that is given as the bytes of its file. Raises nothing for any bytes."""
     reading = read(data, max_bytes=max_bytes)
@@ -86,7 +69,7 @@ def validate(data: bytes, *, max_bytes: int = MAX_BYTES) -> Validation:
     if not reading.is_readable:
         return Validation(reading, tuple(in_order(problems)))
     unsure = {fault.pointer for fault in reading.faults if fault.code != Code.DUPLICATE_KEY}
-    found, is_cut = compiled_schema().problems(reading.value)
+    found, is_cut = discovery_schema.compiled().problems(reading.value)
     problems += [_of_schema(each, reading) for each in found if each["pointer"] not in unsure]
     manifest = reading.value if isinstance(reading.value, dict) else None
     if manifest is not None:
@@ -141,7 +124,7 @@ def _over_budget(manifest: dict[str, Any], reading: Reading) -> Iterator[Problem
 
 def _unknown(manifest: dict[str, Any], reading: Reading) -> Iterator[Problem]:
     """Agents pass over what they do not know, so an unknown member is no mistake; but it may be a slip."""
-    properties: dict[str, Any] = schema()["properties"]
+    properties: dict[str, Any] = discovery_schema.document()["properties"]
     listed = 0
     for above, value, known in (
         ("", manifest, properties),

@@ -65,7 +65,8 @@ def structure(documents: Documents) -> Measured:
                 reply.address,
             )
         )
-    return Measured(f"status 200, {len(documents.pages):,} pages listed", problems)
+    count = len(documents.pages)
+    return Measured(f"status 200, {count:,} page{'' if count == 1 else 's'} listed", problems)
 
 
 def llms(documents: Documents) -> Measured:

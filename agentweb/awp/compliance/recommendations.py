@@ -13,6 +13,7 @@ from agentweb.wire.clock import now_datetime
 Manifest = Mapping[str, Any]
 
 FRESH: Final = timedelta(days=30)
+_HERE: Final = "with agentweb `manage.py agentweb_content` does so"
 AHEAD: Final = timedelta(days=1)
 """How far clocks may differ."""
 
@@ -46,7 +47,7 @@ def freshness(manifest: Manifest) -> Iterator[Remark]:
             "/updated_at",
             "recommended",
             "'updated_at' is not given as a date with time.",
-            f'Add "updated_at": "{_example()}", and renew it whenever the content is looked through.',
+            f'Add "updated_at": "{_example()}", and renew it whenever the content is looked through; {_HERE}.',
         )
         return
     age = now_datetime() - moment
@@ -55,7 +56,7 @@ def freshness(manifest: Manifest) -> Iterator[Remark]:
             "/updated_at",
             "stale",
             f"'updated_at' is {age.days} days ago; agents take a site for kept up for {FRESH.days} days.",
-            "Renew it whenever the content is looked through; here `manage.py agentweb_content` does so.",
+            f"Renew it whenever the content is looked through; {_HERE}.",
         )
     elif -age > AHEAD:
         yield Remark(

@@ -5,17 +5,13 @@ It is checked against that schema before anybody gets it.
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
-from agentweb.awp import protocol
+from agentweb.awp import discovery_schema, protocol
 from agentweb.awp.publishing import description
 from agentweb.awp.publishing.facts import Facts
 from agentweb.wire.errors import Code, ServerError
-from agentweb.wire.schema import CompiledSchema, compile_schema
 
 _MINUTE: Final = 60
 _DAY: Final = 86_400
@@ -69,7 +65,7 @@ def rate_limits(*rates: tuple[float, int]) -> dict[str, int]:
 
 def problems(document: dict[str, Any]) -> list[dict[str, Any]]:
     """What of it the schema does not allow."""
-    return schema().problems(document)[0]
+    return discovery_schema.compiled().problems(document)[0]
 
 
 def checked(document: dict[str, Any]) -> dict[str, Any]:
@@ -83,13 +79,6 @@ def checked(document: dict[str, Any]) -> dict[str, Any]:
             debug=f"The AWP manifest is not valid: {listed}. `manage.py check` says what to change.",
         )
     return document
-
-
-@cache
-def schema() -> CompiledSchema:
-    """The specification's schema, as it is."""
-    text = (files("agentweb.awp") / "data" / "discovery.schema.json").read_text(encoding="utf-8")
-    return compile_schema(json.loads(text))
 
 
 def moment(at: datetime) -> str:

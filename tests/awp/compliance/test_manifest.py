@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from agentweb.awp import discovery_schema
 from agentweb.awp.compliance.manifest import validate
 from agentweb.awp.compliance.problems import Problem, Severity
 from agentweb.awp.compliance.reading import Spot
@@ -93,7 +93,7 @@ def test_each_rule_of_the_schema_is_told_with_place_and_fix(
 
 
 def test_the_schema_has_the_members_of_the_specification() -> None:
-    schema = json.loads((files("agentweb.awp") / "data" / "discovery.schema.json").read_bytes())
+    schema = discovery_schema.document()
     Draft202012Validator.check_schema(schema)
     assert schema["required"] == ["version", "name", "description", "capabilities", "endpoints"]
     assert list(schema["properties"]) == [*list(manifest())[:8], "a2a_agent_card", "updated_at"]
@@ -101,7 +101,7 @@ def test_the_schema_has_the_members_of_the_specification() -> None:
 
 @pytest.mark.parametrize("members", [each[1] for each in BREAKS], ids=[each[0] for each in BREAKS])
 def test_an_independent_validator_refuses_the_same(members: dict[str, Any]) -> None:
-    schema = json.loads((files("agentweb.awp") / "data" / "discovery.schema.json").read_bytes())
+    schema = discovery_schema.document()
     judge = Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
     assert not judge.is_valid(json.loads(text_of(**members))) or members == {"updated_at": "2025-06-10"}
     assert judge.is_valid(json.loads(text_of()))

@@ -1,0 +1,106 @@
+"""agentweb's own documents and pages pass every line of the checklist, wherever the site is mounted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+from django.urls import include, path, set_script_prefix
+
+from agentweb.access.models import Bucket
+from agentweb.awp.compliance.items import Line, Outcome
+from agentweb.awp.compliance.report import Report, analyze
+from agentweb.awp.compliance.site import own_site
+from agentweb.awp.content.models import ContentPage, ContentRun
+from agentweb.awp.publishing import published
+from agentweb.urls import well_known
+from tests.awp.conftest import awp, catalog, shop
+from tests.awp.pages import end_run, write_page
+
+__all__ = ["awp", "catalog", "shop"]
+
+pytestmark = pytest.mark.usefixtures("content")
+
+
+class UnderAPath:
+    urlpatterns = (*well_known, path("shop/", include("agentweb.urls")))
+
+
+@pytest.fixture
+def content(awp: None) -> None:
+    write_page("tea", "# Tea\n\nAssam.", "Darjeeling.", section="teas")
+    write_page("pot", "# A pot", section="pots")
+    end_run()
+
+
+@pytest.fixture
+def script_name(settings: Any) -> Iterator[None]:
+    """The site mounted by its server under /shop."""
+    settings.FORCE_SCRIPT_NAME = "/shop"
+    set_script_prefix("/shop/")
+    try:
+        yield
+    finally:
+        set_script_prefix("/")
+
+
+def lines(report: Report) -> dict[str, Line]:
+    return {line.item.id: line for line in report.lines}
+
+
+def test_every_line_passes() -> None:
+    report = analyze(own_site())
+    assert [line.problems for line in report.lines if line.problems] == []
+    assert report.score == 100
+    assert (report.pages_read, report.pages_listed) == (2, 2)
+    counted = {row.budget.name: row.texts for row in report.budgets}
+    assert counted["page"] == 3
+    assert counted["function_description"] > 3
+
+
+def test_every_line_passes_under_a_path(settings: Any) -> None:
+    settings.ROOT_URLCONF = UnderAPath
+    report = analyze(own_site())
+    assert report.prefix == "/shop"
+    assert [line.problems for line in report.lines if line.problems] == []
+
+
+def test_every_line_passes_where_the_server_mounts_it(script_name: None) -> None:
+    report = analyze(own_site())
+    assert [
+        line.problems for line in report.lines if line.item.id != "awp/manifest-json" and line.problems
+    ] == []
+
+
+def test_a_site_without_content_is_compliant_and_told_that_it_was_not_looked_through(awp: None) -> None:
+    ContentPage.objects.all().delete()
+    ContentRun.objects.all().delete()
+    published.forget()
+    report = analyze(own_site())
+    assert report.is_compliant
+    assert [line.item.id for line in report.with_outcome(Outcome.WARNED)] == ["awp/updated-at"]
+    assert "agentweb_content" in lines(report)["awp/updated-at"].problems[0].fix
+
+
+def test_nothing_is_written_and_nobody_s_limit_is_used() -> None:
+    analyze(own_site())
+    assert not Bucket.objects.exists()
+
+
+def own_404(get_response: Any) -> Any:
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response: HttpResponse = get_response(request)
+        return HttpResponse("gone", status=404) if response.status_code == 404 else response
+
+    return middleware
+
+
+def test_a_middleware_that_answers_in_our_place_is_seen(settings: Any) -> None:
+    settings.MIDDLEWARE = [f"{__name__}.own_404", *settings.MIDDLEWARE]
+    report = analyze(own_site())
+    assert lines(report)["awp/version-header"].outcome is Outcome.FAILED
+    assert lines(report)["awp/cors"].outcome is Outcome.FAILED
+    addresses = {problem.address for problem in lines(report)["awp/version-header"].problems}
+    assert "/awp/agentweb-check/no-such-path" in addresses
