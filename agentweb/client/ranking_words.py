@@ -15,7 +15,7 @@ from itertools import pairwise, zip_longest
 from threading import local
 from typing import Any, Final
 
-import regex
+import regex  # type: ignore[import-untyped]
 
 VERSION: Final = f"1/{version('snowballstemmer')}"
 """Two texts of terms compare when they were made by one version."""
@@ -189,7 +189,9 @@ def stem(word: str) -> str:
     if stemmer is None:
         # With the first word: its package loads all of its languages. By its module, for where PyStemmer is installed
         # the package gives that, whose version is another.
-        from snowballstemmer.english_stemmer import EnglishStemmer  # noqa: PLC0415
+        from snowballstemmer.english_stemmer import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            EnglishStemmer,
+        )
 
         stemmer = _stemmers.english = EnglishStemmer()
     return str(stemmer.stemWord(word))

@@ -16,7 +16,7 @@ BROWSER: Final = "Browsers"
 NAMELESS: Final = "Without a name"
 OTHER: Final = "Others"
 
-_OPERATORS: Final = (
+_OPERATORS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("OpenAI", ("gptbot", "oai-searchbot", "chatgpt", "openai")),
     ("Anthropic", ("claude", "anthropic")),
     ("Google", ("google", "gemini")),
@@ -36,7 +36,7 @@ _OPERATORS: Final = (
     ("Agent frameworks", ("langchain", "llamaindex", "crewai", "autogpt", "smolagents", "browser-use")),
 )
 """Parts of names in lower case. The first that fits is the kind."""
-_MEANS: Final = (
+_MEANS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (OWN, ("agentweb",)),
     (
         LIBRARY,

@@ -41,9 +41,13 @@ def heard(view: AgentView, response: HttpResponse) -> None:
     counting.counts.add(protocol, family_of(str(meta.get("HTTP_USER_AGENT", "")), is_signed=is_signed))
 
 
-@lru_cache(maxsize=512)
 def protocol_of(view: type[AgentView]) -> str | None:
     """The room that a view belongs to, None for one of no room."""
-    package, _, rest = view.__module__.partition(".")
+    return _room_of(view.__module__)
+
+
+@lru_cache(maxsize=512)
+def _room_of(module: str) -> str | None:
+    package, _, rest = module.partition(".")
     room = rest.partition(".")[0]
     return room if package == __name__.partition(".")[0] and room in conf.ROOMS else None
