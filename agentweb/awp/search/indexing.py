@@ -47,7 +47,7 @@ def index_pages(pages: Sequence[tuple[ContentPage, Sequence[str]]]) -> None:
     with transaction.atomic(using=_database()):
         before: defaultdict[int, dict[int, Has]] = defaultdict(dict)
         rows = SearchPosting.objects.filter(page__in=list(terms))
-        for key, term, impact, place in rows.values_list("page", "term", "impact", "place").iterator():
+        for key, term, impact, place in rows.values_list("page", "term", "impact", "place"):
             before[key][term] = Has(impact, place)
         known = dict(SearchedPage.objects.filter(page__in=list(terms)).values_list("page", "version"))
         counts: Counter[int] = Counter()
@@ -128,7 +128,7 @@ def _index_again(keys: list[int]) -> int:
     pages = list(ContentPage.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
     texts: defaultdict[int, list[str]] = defaultdict(list)
     rows = ContentPart.objects.filter(page__in=keys).order_by("page", "number")
-    for key, text in rows.values_list("page", "text").iterator():
+    for key, text in rows.values_list("page", "text"):
         texts[key].append(text)
     index_pages([(page, texts[page.pk]) for page in pages])
     return len(pages)
