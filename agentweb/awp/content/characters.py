@@ -4,8 +4,8 @@ Control characters, byte order marks, soft hyphens and Unicode's tags are left o
 of the writing direction, which would go on beyond where a text is cut. The marks for one place (LRM, RLM, ALM) and the
 joiners of Persian, Hindi and emoji stay. White space that only asks for no break is a space.
 
-``MARK`` stands before each character that Markdown would take for more than text, until the Markdown is written: the
-converter would write a backslash as two.
+What Markdown would take for more than text has a ``MARK`` before it, and backslashes are another character, until the
+Markdown is written: the converter would escape an escape.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import Final
 
 MARK: Final = "\uf8fa"
 PLAIN_BRACKET: Final = "\uf8fb"
-"""An opening bracket that is to mean what it means in Markdown, written as one in the end."""
+PLAIN_CLOSING: Final = "\uf8fc"
+"""Brackets that are to mean what they mean in Markdown, written as such in the end."""
+_BACKSLASH: Final = "\uf8fd"
 
 _UNSEEN: Final = re.compile(
     # The flag of a region is a black flag and tags, the only ones that are seen.
@@ -24,21 +26,33 @@ _UNSEEN: Final = re.compile(
     f"{MARK}\U000e0000-\U000e0fff]"
 )
 _SPACES: Final = str.maketrans("\x0c\x85\xa0\u2007\u202f\u2028\u2029", "\n\n   \n\n")
+# CSS Text 4.1.3: Chinese and Japanese have no spaces, so where their lines are broken there is none either.
+_WIDE: Final = "\u3001-\u30ff\u3400-\u9fff\uff00-\uffef"
+_WIDE_BREAK: Final = re.compile(rf"(?<=[{_WIDE}])[ \t\r]*\n\s*(?=[{_WIDE}])")
 _SPACE: Final = re.compile(r"[ \t\n\r]+")
 
 # Each alternative looks a bounded way ahead.
 _MEANS_MORE: Final = re.compile(
     r"""
       (?<!\s)\*|\*(?!\s)                            # emphasis; a star between spaces is none
-    | (?<![^\W_])_|_(?![^\W_])                      # emphasis; not in snake_case
+    | (?<![^\W_])_|_(?![^\W_(])                     # emphasis; not in snake_case
     | `
-    | \[(?=\^|[^\[\]]{0,200}\][(\[:])               # a link, a note or what a link is to
-    | <(?=[A-Za-z/!?])                              # HTML
+    | \[(?=\^)|\](?=[(\[:])                         # a note, a link, what a link is to
+    | <(?=[A-Za-z/!?]|\Z)                           # HTML
     | &(?=\#\d{1,8};|\#[xX][0-9A-Fa-f]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)
-    | ~(?=~)|(?<=~)~|~(?=\S[^~]{0,200}~)            # struck out
-    | \A(?:\||=(?==*\s*\Z))                         # a table, the line below a heading
+    | ~(?=~)|(?<=~)~|~(?=\S[^~]{0,200}~)|\A~|~\Z  # struck out
     """,
     re.VERBOSE,
+)
+_BRACKET: Final = re.compile(rf"(?<!{MARK})[\[\]]")
+_PUNCTUATION: Final = r"!-/:-@\[-`{-~"
+# One that escapes what follows it.
+_MEANING_BACKSLASH: Final = re.compile(rf"{_BACKSLASH}(?=[{_PUNCTUATION}{MARK}{_BACKSLASH}\n]|\Z)")
+# The converter escapes a few of them as well.
+_MARKS: Final = re.compile(rf"{MARK}\\?")
+# At the beginning of a block or a line: a heading, a quotation, a list, a table, a rule, the line below a heading.
+_BEGINS_MORE: Final = re.compile(
+    r"\A(\s*)(?=\#{1,6}(?:\s|\Z)|>|[-+](?:\s|\Z)|\||-{2,}\s*\Z|=+\s*\Z)|\A(\s*\d{1,9})(?=[.)](?:\s|\Z))"
 )
 
 
@@ -49,14 +63,26 @@ def seen(text: str) -> str:
 
 def in_one_line(text: str) -> str:
     """The text with one space for any white space, also at its ends."""
+    if not text.isascii():
+        text = _WIDE_BREAK.sub("", text)
     return _SPACE.sub(" ", seen(text))
 
 
-def marked(text: str) -> str:
-    """The text with a ``MARK`` before each character that would mean something else in Markdown."""
-    return _MEANS_MORE.sub(f"{MARK}\\g<0>", text)
+def marked(text: str, *, is_first: bool = False, is_in_link: bool = False) -> str:
+    """The text with marks before characters that would mean something else in Markdown.
+
+    ``is_first`` is for one with which a line begins; in a link brackets are marked too.
+    """
+    found = _MEANS_MORE.sub(f"{MARK}\\g<0>", text)
+    if is_first:
+        found = _BEGINS_MORE.sub(f"\\1\\2{MARK}", found)
+    if is_in_link:
+        found = _BRACKET.sub(f"{MARK}\\g<0>", found)
+    return found.replace("\\", _BACKSLASH)
 
 
 def written(markdown: str) -> str:
     """The converter's Markdown with what the marks stand for."""
-    return markdown.replace(MARK, "\\").replace(PLAIN_BRACKET, "[")
+    if _BACKSLASH in markdown:
+        markdown = _MEANING_BACKSLASH.sub(r"\\\\", markdown).replace(_BACKSLASH, "\\")
+    return _MARKS.sub(r"\\", markdown).replace(PLAIN_BRACKET, "[").replace(PLAIN_CLOSING, "]")

@@ -85,7 +85,7 @@ def compiled(selector: str) -> CSSSelector:
 def _parsed(html: str) -> HtmlElement | None:
     parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     root: HtmlElement | None = etree.fromstring(
-        _LAST_TAGS.sub("", html).encode(errors="replace") or b" ", parser
+        _LAST_TAGS.sub("", html.replace("\0", "")).encode(errors="replace") or b" ", parser
     )
     if any(error.type_name == _PARSER_LIMIT for error in parser.error_log):
         raise TooDeep("The page is nested too deeply to be read.")
@@ -116,10 +116,10 @@ def _outermost(elements: list[HtmlElement]) -> list[HtmlElement]:
 
 def _main(root: HtmlElement) -> list[HtmlElement]:
     mains = [each for each in _outermost(_MAIN(root)) if says_something(each)]
+    for element in mains:
+        drop_surroundings(element, is_body=False)
     if mains:
-        longest = max(mains, key=_length)
-        drop_surroundings(longest, is_body=False)
-        return [longest]
+        return mains
     body = root.find("body")
     whole = root if body is None else body
     drop_surroundings(whole, is_body=True)

@@ -11,7 +11,7 @@ _SCHEMES: Final = frozenset({"http", "https", "mailto", "tel"})
 _LEFT_OUT: Final = re.compile(r"[\t\n\r]")
 _ENDS: Final = "".join(map(chr, range(0x21)))
 # What would end an address in Markdown, or change what is around it.
-_UNSAFE: Final = re.compile(r"[\x00-\x20\x7f-\xa0<>\"\\^`{|}*\u2028\u2029]")
+_UNSAFE: Final = re.compile(r"[\x00-\x20\x7f-\xa0<>\"\\^`{|}\u2028\u2029]")
 MAX_LENGTH: Final = 2_000
 
 

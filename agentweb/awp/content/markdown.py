@@ -17,6 +17,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from agentweb.awp.content.characters import written
+from agentweb.awp.content.html.arrangement import arrange
 from agentweb.awp.content.html.code import tidy_code
 from agentweb.awp.content.html.definitions import tidy_definitions
 from agentweb.awp.content.html.elements import HEADINGS, rename
@@ -30,6 +31,7 @@ _OPTIONS: Final = ConversionOptions(
     bullets="-",
     highlight_style="none",
     extract_metadata=False,
+    include_blockquote_citations=False,
     compact_tables=True,
     br_in_tables=True,
     expand_abbreviations=True,
@@ -55,6 +57,7 @@ def markdown_of(content: list[HtmlElement], base: str) -> str:
     tidy_inline(root)
     tidy_definitions(root)
     tidy_tables(root)
+    arrange(root)
     mark_texts(root)
     html = etree.tostring(root, method="html", encoding="unicode")
     found = written(convert(html, _OPTIONS).content or "").strip("\n")

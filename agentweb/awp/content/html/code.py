@@ -48,6 +48,7 @@ def tidy_code(root: HtmlElement) -> None:
         parent = element.getparent()
         if parent is not None and parent.tag != "pre":
             _tidy_inline(element)
+    _join_adjacent(root)
 
 
 def _open_numbered(table: HtmlElement) -> None:
@@ -120,3 +121,20 @@ def _tidy_inline(element: HtmlElement) -> None:
         etree.SubElement(element, "code").text = text.strip()
     else:
         become(element, "code", text)
+
+
+def _join_adjacent(root: HtmlElement) -> None:
+    """Pieces of code with nothing between them are one: their backticks would be taken for one another's."""
+    for element in list(root.iter("code")):
+        previous = element.getprevious()
+        if previous is not None and previous.tag == "code" and not previous.tail:
+            continue
+        run = [element]
+        while not run[-1].tail and (following := run[-1].getnext()) is not None and following.tag == "code":
+            run.append(following)
+        if len(run) > 1:
+            element.text = "".join(each.text or "" for each in run)
+            element.tail = run[-1].tail
+            for each in run[1:]:
+                each.tail = None
+                drop(each)

@@ -68,3 +68,14 @@ def rename(element: HtmlElement, tag: str) -> None:
     """The same with another name and without attributes."""
     element.attrib.clear()
     element.tag = tag
+
+
+def wrap(element: HtmlElement, tag: str) -> None:
+    """Put another element around it."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    outer = element.makeelement(tag)
+    outer.tail, element.tail = element.tail, None
+    parent.replace(element, outer)
+    outer.append(element)

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from lxml.html import HtmlElement
 
-from agentweb.awp.content.characters import PLAIN_BRACKET
+from agentweb.awp.content.characters import PLAIN_BRACKET, PLAIN_CLOSING
 from agentweb.awp.content.html.elements import become, classes, drop, rename, text_of
 
 _REFERENCES: Final = frozenset(
@@ -69,7 +69,7 @@ def _refer(link: HtmlElement, name: str) -> None:
     if parent is not None and parent.tag == "sup":
         parent.tag = "span"
         parent.text, link.tail = None, None
-    become(link, "span", f"{PLAIN_BRACKET}^{name}]")
+    become(link, "span", f"{PLAIN_BRACKET}^{name}{PLAIN_CLOSING}")
 
 
 def _define(note: HtmlElement, name: str) -> None:
@@ -87,4 +87,4 @@ def _define(note: HtmlElement, name: str) -> None:
         rename(note, "div")
     first = next((each for each in note if each.tag == "p"), None)
     begin = note if first is None or (note.text or "").strip() else first
-    begin.text = f"{PLAIN_BRACKET}^{name}]: {(begin.text or '').lstrip()}"
+    begin.text = f"{PLAIN_BRACKET}^{name}{PLAIN_CLOSING}: {(begin.text or '').lstrip()}"

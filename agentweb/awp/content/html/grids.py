@@ -32,13 +32,22 @@ class Grid:
                 # No cell goes over the end of a section.
                 section = row.getparent()
                 self._open.clear()
-            cells = self._filled(row, len(rows) - at)
+            self.rows.append(self._filled(row, len(rows) - at))
+        # Columns in which no row says anything are none.
+        width = max(map(self._length, self.rows))
+        for row, cells in zip(rows, self.rows, strict=True):
+            del cells[width:]
             row[:] = cells
-            self.rows.append(cells)
 
     def text(self, cell: HtmlElement) -> str:
         """What is said in the place of a cell."""
         return text_of(self._origins.get(cell, cell))
+
+    def _length(self, cells: list[HtmlElement]) -> int:
+        return next((at for at in range(len(cells), 0, -1) if not self._is_blank(cells[at - 1])), 0)
+
+    def _is_blank(self, cell: HtmlElement) -> bool:
+        return cell in self._origins and not cell.text
 
     def _filled(self, row: HtmlElement, rows_left: int) -> list[HtmlElement]:
         found: list[HtmlElement] = []

@@ -9,11 +9,8 @@ from lxml.html import HtmlElement
 
 from agentweb.awp.content.html.elements import (
     BLOCKS,
-    HEADINGS,
     become,
     contains,
-    drop,
-    has_content,
     is_attached,
     rename,
     text_of,
@@ -25,8 +22,6 @@ _SMALL: Final = 12
 # 1st, 2º, Mme, ™: read the same when they are not raised.
 _ENDING: Final = re.compile(r"st|nd|rd|th|er|re|ère|e|me|o|a|º|ª|™|®|©|tm|sm", re.IGNORECASE)
 _TEX: Final = frozenset({"application/x-tex", "tex", "latex", "text/latex"})
-# After an item's first line a blank line has to come before these.
-_AFTER_BLANK: Final = frozenset({"table", "pre", "blockquote"})
 
 
 def tidy_inline(root: HtmlElement) -> None:
@@ -45,15 +40,6 @@ def tidy_inline(root: HtmlElement) -> None:
             rename(element, "div" if contains(element, BLOCKS) else "span")
         elif tag == "var":
             element.tag = "em"
-        elif tag in HEADINGS and not has_content(element):
-            drop(element)
-    for item in root.iter("li"):
-        _separate(item)
-    for item in list(root.iter("li")):
-        if not has_content(item):
-            drop(item)
-    for element in reversed(list(root.iter("br"))):
-        _tidy_break(element)
 
 
 def _tidy_formula(formula: HtmlElement) -> None:
@@ -92,28 +78,3 @@ def _expand_once(root: HtmlElement) -> None:
         if title and (title, text) not in known and title.lower() != text.lower():
             known.add((title, text))
             element.set("title", title)
-
-
-def _separate(item: HtmlElement) -> None:
-    """The text before a block in an item becomes a paragraph."""
-    block = next((each for each in item if each.tag in _AFTER_BLANK), None)
-    if block is None or any(each.tag == "p" for each in item.iterchildren() if each is not block):
-        return
-    before = list(block.itersiblings(preceding=True))[::-1]
-    if any(each.tag in BLOCKS for each in before) or not (item.text or before):
-        return
-    paragraph = item.makeelement("p")
-    paragraph.text, item.text = item.text, None
-    paragraph.extend(before)
-    item.insert(0, paragraph)
-
-
-def _tidy_break(element: HtmlElement) -> None:
-    """A break at the end of a block breaks nothing."""
-    if (element.tail or "").strip():
-        return
-    following = element.getnext()
-    if following is None or following.tag in BLOCKS:
-        parent = element.getparent()
-        if parent is not None and (following is not None or parent.tag in BLOCKS):
-            drop(element)

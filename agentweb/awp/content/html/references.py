@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from lxml.html import HtmlElement
 
-from agentweb.awp.content.characters import MARK, in_one_line, marked
+from agentweb.awp.content.characters import in_one_line, marked
 from agentweb.awp.content.html.elements import (
     HEADINGS,
     become,
@@ -34,7 +33,6 @@ _ANCHORS: Final = frozenset(
 )
 _ANCHOR_TEXTS: Final = frozenset({"", "¶", "#", "§", "🔗", "∞", "link", "permalink"})
 _SOURCES: Final = ("src", "data-src", "data-original", "data-lazy-src")
-_BRACKETS: Final = re.compile(r"[\[\]]")
 
 
 def tidy_references(root: HtmlElement, base: str) -> None:
@@ -58,7 +56,7 @@ def _tidy_image(image: HtmlElement, base: str) -> None:
     else:
         rename(image, "img")
         image.set("src", url)
-        image.set("alt", _BRACKETS.sub(rf"{MARK}\g<0>", marked(alt).replace(f"{MARK}[", "[")))
+        image.set("alt", marked(alt, is_in_link=True))
 
 
 def _tidy_link(link: HtmlElement, base: str) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 from lxml import etree
 from lxml.html import HtmlElement
 
-from agentweb.awp.content.html.elements import HEADINGS, become, contains, has_content, rename, text_of
+from agentweb.awp.content.html.elements import HEADINGS, become, contains, has_content, rename
 from agentweb.awp.content.html.grids import Grid
 
 _CELLS: Final = frozenset({"td", "th"})
@@ -22,6 +22,11 @@ _ALLOWED: Final = {
     **dict.fromkeys(_SECTIONS, frozenset({"tr"})),
     "tr": _CELLS,
 }
+_MOST_CELLS: Final = 10_000
+_MOST_EMPTY: Final = 4
+"""A table of more cells than the first may have this many times as many as it has cells that say something."""
+# Heads with any of these stay as they are.
+_MORE_THAN_TEXT: Final = ("a", "img", "code")
 
 
 def tidy_tables(root: HtmlElement) -> None:
@@ -34,7 +39,7 @@ def tidy_tables(root: HtmlElement) -> None:
             _take_apart(table)
         else:
             _flatten_code(table)
-            _tidy(rows)
+            _tidy(table, rows)
     for element in list(root.iter(*_PARTS, "caption")):
         if next(element.iterancestors("table"), None) is None:
             rename(element, "div")
@@ -97,18 +102,26 @@ def _flatten_code(table: HtmlElement) -> None:
             etree.SubElement(block, "code").text = line
 
 
-def _tidy(rows: list[HtmlElement]) -> None:
+def _tidy(table: HtmlElement, rows: list[HtmlElement]) -> None:
     grid = Grid(rows)
+    width = max(map(len, grid.rows))
+    if len(rows) * width > max(_MOST_CELLS, _MOST_EMPTY * sum(map(len, grid.rows))):
+        # One row that is far longer than the others, which would all be as long.
+        _take_apart(table)
+        return
     heads = _heads(rows)
-    if heads > 1:
+    head = rows[0]
+    if not heads:
+        head = rows[0].makeelement("tr")
+        rows[0].addprevious(head)
+    # What goes beyond the row of heads would not be shown.
+    missing = width - len(head)
+    added = [etree.SubElement(head, "th") for _ in range(missing)]
+    if heads > 1 and not any(contains(each, _MORE_THAN_TEXT) for each in rows[:heads]):
+        grid.rows[0] += added
         _merge(grid, heads)
         for row in rows[1:heads]:
             become(row, "tr")
-    elif not heads:
-        head = rows[0].makeelement("tr")
-        for _ in grid.rows[0]:
-            etree.SubElement(head, "th")
-        rows[0].addprevious(head)
 
 
 def _heads(rows: list[HtmlElement]) -> int:
@@ -123,11 +136,9 @@ def _heads(rows: list[HtmlElement]) -> int:
 
 
 def _merge(grid: Grid, heads: int) -> None:
-    for column, cell in enumerate(grid.rows[0]):
-        said: list[str] = []
-        for row in grid.rows[:heads]:
-            text = grid.text(row[column]) if column < len(row) else ""
-            if text and text not in said:
-                said.append(text)
-        if len(said) > 1 or not text_of(cell):
-            become(cell, "th", " ".join(said))
+    texts = []
+    for column in range(len(grid.rows[0])):
+        said = [grid.text(row[column]) for row in grid.rows[:heads] if column < len(row)]
+        texts.append(" ".join(dict.fromkeys(each for each in said if each)))
+    for cell, text in zip(grid.rows[0], texts, strict=True):
+        become(cell, "th", text)
