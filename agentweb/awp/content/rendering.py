@@ -11,6 +11,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from importlib import import_module
@@ -21,6 +22,7 @@ from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import got_request_exception
+from django.db import connections
 from django.shortcuts import resolve_url
 from django.urls import NoReverseMatch
 from django.utils import timezone, translation
@@ -28,7 +30,7 @@ from django.utils import timezone, translation
 from agentweb.awp.content.models import PATH_LENGTH
 from agentweb.awp.content.outcomes import MAX_DETAIL, Failed, LeftOut, Reason
 from agentweb.awp.content.timing import OutOfTime, at_most
-from agentweb.http.asking import environ_of
+from agentweb.http.asking import environ_of, keeping_connections
 from agentweb.http.page_urls import PATH_SAFE
 from agentweb.wire.http_signature import authority_of
 from agentweb.wire.visible import text_of, visible
@@ -121,7 +123,7 @@ class Renderer:
         raised: list[str] = []
         environ[_RAISED] = raised
         # Whatever language and time zone this thread is in, the request begins as on a server, and leaves no trace.
-        with translation.override(settings.LANGUAGE_CODE), timezone.override(None):
+        with translation.override(settings.LANGUAGE_CODE), timezone.override(None), _kept_in_transactions():
             try:
                 with at_most(PAGE_SECONDS):
                     return self._answer(environ, raised, types)
@@ -261,9 +263,17 @@ def _is_login(target: str, asked: str) -> bool:
     return parts.path.rstrip("/") == login.rstrip("/")
 
 
+def _kept_in_transactions() -> AbstractContextManager[None]:
+    """Where the caller is in a transaction, as in a test, its connection outlives the request."""
+    is_within = any(each.in_atomic_block for each in connections.all(initialized_only=True))
+    return keeping_connections() if is_within else nullcontext()
+
+
 def _forget_session(pairs: Any) -> None:
     """Delete the session that was made for the visitor."""
-    for name, value in pairs:
+    for name, written in pairs:
+        # Django 5.2 writes a blank before it.
+        value = written.strip()
         if name.lower() != "set-cookie" or not value.startswith(f"{settings.SESSION_COOKIE_NAME}="):
             continue
         try:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+from django.db import connections
+
 _AGAIN_SECONDS: Final = 1.0
 """If the exception was swallowed where it was raised, in a destructor for example."""
 
@@ -28,16 +30,33 @@ def at_most(seconds: float) -> Iterator[None]:
         yield
         return
 
+    is_over = False
+
     def ring(number: int, frame: FrameType | None) -> None:
-        raise OutOfTime
+        if not is_over:
+            raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
     try:
-        yield
+        # Two, for the alarm may go off when the block is just over: then the outer one has a second.
+        try:
+            yield
+        finally:
+            is_over = True
+    except OutOfTime:
+        _close_connections()
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _close_connections() -> None:
+    """A statement may have been cut off in the middle."""
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close()
 
 
 def _is_possible() -> bool:
