@@ -87,7 +87,10 @@ def count(text: str) -> int:
 
 
 def fits(text: str, most: int) -> bool:
-    """Whether the text has at most this many tokens; one that is far too long is not counted."""
+    """Whether the text has at most this many tokens; one that is surely too long or short enough is not counted."""
+    # A token has a byte at least. So a closing line is written without the tokenizer, which takes a moment to load.
+    if len(text) <= most and len(text.encode("utf-8", "surrogatepass")) <= most:
+        return True
     return len(text) <= most * MAX_BYTES_IN_TOKEN and count(text) <= most
 
 

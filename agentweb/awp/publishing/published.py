@@ -37,6 +37,9 @@ from agentweb.wire.json_writing import dumps
 MARKDOWN: Final = f"{protocol.MARKDOWN}; charset=utf-8"
 PLAIN: Final = f"{protocol.PLAIN}; charset=utf-8"
 
+_SHORT_PATH: Final = 35
+"""Bytes of a path that a closing line has room for, whatever its tokens are."""
+
 Languages = tuple[str, ...]
 _Value = TypeVar("_Value")
 
@@ -140,9 +143,10 @@ def page(slug: str, place: Place, languages: Languages, *, number: int) -> Part 
     if found is None or found.text is None:
         return None
     path = f"{place.prefix}/{protocol.content_path(slug)}"
-    text = parts.with_closing(
-        found.text, number=number, parts=found.entry.parts, next_url=f"{path}?part={number + 1}"
-    )
+    following = f"?part={number + 1}"
+    # A request counts nothing: a line that is surely short enough is not counted.
+    next_url = path + following if len(path) <= _SHORT_PATH else following
+    text = parts.with_closing(found.text, number=number, parts=found.entry.parts, next_url=next_url)
     return Part(Document(text.encode(), MARKDOWN), number, found.entry.parts, path, found.entry.language)
 
 
