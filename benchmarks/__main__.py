@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 
 from benchmarks import databases, servers
-from benchmarks.suites import actions, aim, retention, startup
+from benchmarks.suites import actions, aim, content, retention, startup
 
 SUITES = {
     "actions": actions.run,
     "aim": aim.run,
+    "content": content.run,
     "retention": retention.run,
     "startup": startup.run,
 }
