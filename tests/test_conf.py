@@ -202,6 +202,7 @@ def test_a_good_value_of_awp_is_taken(name: str, good: Any) -> None:
         ("LANGUAGES", ["xx"], "has what is not in LANGUAGES: 'xx'"),
     ],
 )
+@pytest.mark.requirement("AWP-2.6")
 def test_a_bad_value_of_awp_is_named(name: str, bad: Any, wrong: str) -> None:
     with override_settings(AGENTWEB={"AWP": {name: bad}}):
         assert conf.problems() == [(f"AWP.{name}", wrong, None)]

@@ -51,6 +51,7 @@ def test_a_site_without_settings_has_a_valid_manifest_and_short_texts() -> None:
 
 
 @pytest.mark.parametrize("key", ["DESCRIPTION"])
+@pytest.mark.requirement("AWP-2.7")
 def test_a_manifest_that_settings_break_is_an_error_that_names_the_setting(settings: Any, key: str) -> None:
     set_awp(settings, **{key: "Shop."})
     (found,) = check_manifest(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -63,6 +64,18 @@ def assert_is_of_awp(response: Any) -> None:
 
 
 @pytest.mark.parametrize("address", DOCUMENTS)
+@pytest.mark.requirement(
+    "AWP-1.1",
+    "AWP-2.1",
+    "AWP-3.1",
+    "AWP-5.1",
+    "AWP-5.4",
+    "AWP-5.5",
+    "AWP-5.6",
+    "AWP-5.8",
+    "AWP-5.10",
+    "AWP-5.12",
+)
 def test_a_document_has_its_type_its_headers_and_an_hour(address: str) -> None:
     response = send("GET", address, Origin=ELSEWHERE)
     assert response.status_code == 200
@@ -106,6 +119,7 @@ def test_other_methods_are_refused_and_told_which_are_not(address: str) -> None:
 @pytest.mark.parametrize(
     "address", [*DOCUMENTS, "/awp/search", "/awp/nothing", "/awp/content/none.md", "/awp"]
 )
+@pytest.mark.requirement("AWP-5.2")
 def test_options_and_preflights_are_answered_everywhere(address: str) -> None:
     preflight = send("OPTIONS", address, **PREFLIGHT)
     assert preflight.status_code == 204
@@ -132,6 +146,7 @@ def test_options_and_preflights_are_answered_everywhere(address: str) -> None:
         "/llms-full.txt?part=2",
     ],
 )
+@pytest.mark.requirement("AWP-6.5")
 def test_what_is_nothing_is_404_in_json(address: str) -> None:
     for method in ("GET", "HEAD"):
         response = send(method, address)
@@ -212,6 +227,7 @@ def test_both_slash_forms_answer() -> None:
 
 
 @pytest.mark.parametrize("address", DOCUMENTS)
+@pytest.mark.requirement("AWP-5.3")
 def test_nobody_s_credentials_change_a_document_or_are_looked_at(address: str) -> None:
     plain = send("GET", address)
     for headers in (
@@ -270,6 +286,7 @@ def test_a_longer_page_comes_in_parts_that_name_each_other() -> None:
     assert "Link" not in send("GET", "/awp/content/tea.md").headers
 
 
+@pytest.mark.requirement("AWP-4.1", "AWP-4.5")
 def test_a_text_of_the_settings_over_its_budget_is_served_whole_in_parts(settings: Any) -> None:
     sentences = [f"Sentence {number} says something about tea and nothing else." for number in range(200)]
     settings.AGENTWEB = {**settings.AGENTWEB, "AWP": {"SUMMARY": " ".join(sentences)}}
@@ -309,6 +326,7 @@ def test_a_guard_that_opens_is_seen_at_once() -> None:
     assert "secret_plans" in [each["name"] for each in loads(send("GET", address))["functions"]]
 
 
+@pytest.mark.requirement("AWP-2.17")
 def test_updated_at_is_when_a_run_last_confirmed_every_page() -> None:
     earlier = clock.now_datetime() - timedelta(days=3)
     end_run(earlier)
@@ -342,6 +360,40 @@ def test_a_manifest_that_settings_break_is_not_served_and_only_the_log_says_why(
     assert "/description" in caplog.text
     assert_is_of_awp(response)
     assert send("GET", "/awp/content/summary.md").status_code == 200
+
+
+# -- from one document to the others
+
+
+@pytest.mark.requirement("AWP-2.2")
+def test_from_the_well_known_manifest_alone_every_document_is_found() -> None:
+    """By the paths and URLs that stand in what was read before."""
+    origin, found, waiting = "https://shop.example", set[str](), [WELL_KNOWN]
+    while waiting:
+        address = waiting.pop()
+        if address in found or not (address in DOCUMENTS or address.startswith("/awp/content/")):
+            continue
+        found.add(address)
+        text = send("GET", address).content.decode()
+        waiting += re.findall(r"(?:https://shop\.example)?(/[a-z0-9_./-]+\.(?:json|md|txt))", text)
+    assert found >= set(DOCUMENTS), origin
+
+
+@pytest.mark.requirement("AWP-3.4", "AWP-3.8", "AWP-3.9")
+def test_a_function_is_called_by_what_its_document_says_and_refused_where_it_says_so(
+    many_callers: None,
+) -> None:
+    listed = loads(send("GET", "/awp/api/tools/functions.json"))["functions"]
+    assert {each["auth_required"] for each in listed} == {True, False}
+    for each in listed:
+        address = each["path"].replace("{id}", "7")
+        response = send(each["method"], address, b"" if each["method"] == "GET" else b"{}")
+        assert (response.status_code == 401) == each["auth_required"], each["name"]
+        assert response.status_code != 404 or each["name"] == "vanish"
+    (search,) = [each for each in listed if each["name"] == "search_products"]
+    assert search["parameters"]["required"] == ["query"]
+    answer = send(search["method"], f"{search['path']}?query=tea")
+    assert (answer.status_code, loads(answer)) == (200, {"found": {"query": "tea"}})
 
 
 # -- languages
@@ -410,6 +462,7 @@ class Below:
     urlpatterns = (path("shop/", include("agentweb.urls")), *ours.well_known)
 
 
+@pytest.mark.requirement("AWP-2.11")
 def test_a_site_under_a_path_answers_there_and_at_the_root_of_the_host(settings: Any) -> None:
     settings.ROOT_URLCONF = Below
     document = loads(send("GET", WELL_KNOWN))

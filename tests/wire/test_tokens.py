@@ -31,6 +31,7 @@ def test_the_ranks_are_those_that_tiktoken_checks() -> None:
         ("1234567", 3),
     ],
 )
+@pytest.mark.requirement("AWP-4.2", "AWP-4.3")
 def test_counts_are_those_of_the_tokenizer(text: str, expected: int) -> None:
     assert tokens.count(text) == expected
 

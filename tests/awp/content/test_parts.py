@@ -182,5 +182,6 @@ PIECES = st.one_of(
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(PIECES, max_size=40).map("".join), st.sampled_from([SMALL, 500, PAGE.tokens]))
+@pytest.mark.requirement("AWP-4.7")
 def test_any_text_is_whole_in_parts_within_the_budget(markdown: str, budget: int) -> None:
     assert_whole(markdown, budget)

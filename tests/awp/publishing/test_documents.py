@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agentweb.aim import openapi
 from agentweb.awp import budgets
 from agentweb.awp.publishing import (
     description,
@@ -97,6 +98,9 @@ def shop() -> Any:
         )
 
 
+@pytest.mark.requirement(
+    "AWP-2.3", "AWP-2.4", "AWP-2.5", "AWP-2.8", "AWP-2.10", "AWP-2.12", "AWP-2.13", "AWP-2.15", "AWP-2.16"
+)
 def test_the_discovery_manifest_of_a_shop(shop: Facts) -> None:
     document = discovery.manifest(shop)
     assert document == {
@@ -141,6 +145,7 @@ def test_a_site_with_nothing_has_a_valid_manifest_that_says_so() -> None:
     ("missing", "capability"),
     [("mcp", "mcp"), ("awp_search", "search"), ("awp_analytics", "analytics")],
 )
+@pytest.mark.requirement("AWP-1.3", "AWP-2.9")
 def test_a_capability_is_there_only_while_something_answers(
     shop: Facts, missing: str, capability: str
 ) -> None:
@@ -149,6 +154,7 @@ def test_a_capability_is_there_only_while_something_answers(
     assert capability not in discovery.capabilities(replace(shop, doors=doors))
 
 
+@pytest.mark.requirement("AWP-1.2")
 def test_without_actions_there_is_no_api(shop: Facts) -> None:
     document = discovery.manifest(replace(shop, actions=()))
     assert "api" not in document["capabilities"]
@@ -166,6 +172,7 @@ def test_without_actions_there_is_no_api(shop: Facts) -> None:
         (((0.0001, 50), (20, 60)), {"requests_per_day": 8}),
     ],
 )
+@pytest.mark.requirement("AWP-2.14")
 def test_the_limit_that_is_told_passes_however_it_is_spread(rates: Any, said: dict[str, int]) -> None:
     assert discovery.rate_limits(*rates) == said
 
@@ -178,6 +185,7 @@ def test_a_manifest_that_breaks_the_schema_is_not_served(shop: Facts) -> None:
     assert "/description" not in raised.value.message
 
 
+@pytest.mark.requirement("AWP-4.4")
 def test_a_long_description_is_cut_after_a_sentence_and_stands_in_the_summary(shop: Facts) -> None:
     long = " ".join(f"This is sentence number {number} about tea." for number in range(60))
     found = description.description(replace(shop, description=long, summary="# Tea"))
@@ -187,6 +195,7 @@ def test_a_long_description_is_cut_after_a_sentence_and_stands_in_the_summary(sh
     assert summary.source(replace(shop, description="A tea shop.", summary="# Tea")) == "# Tea"
 
 
+@pytest.mark.requirement("AWP-5.7", "AWP-6.4")
 def test_the_full_manifest_names_each_page_and_the_other_rooms(shop: Facts) -> None:
     document = full_manifest.document(shop)
     assert document.items() >= discovery.manifest(shop).items()
@@ -217,6 +226,7 @@ def test_the_full_manifest_names_each_page_and_the_other_rooms(shop: Facts) -> N
     }
 
 
+@pytest.mark.requirement("AWP-3.2", "AWP-3.3", "AWP-3.5", "AWP-3.6", "AWP-3.7")
 def test_functions_are_as_the_protocol_s_example_has_them(shop: Facts) -> None:
     document = functions.document(shop)
     assert document["version"] == "1.0"
@@ -244,6 +254,7 @@ def test_functions_are_as_the_protocol_s_example_has_them(shop: Facts) -> None:
     ]
 
 
+@pytest.mark.requirement("AWP-4.9")
 def test_a_long_description_of_a_function_points_to_the_manifest_that_has_it_whole(shop: Facts) -> None:
     action(description="It is about tea and nothing else at all. " * 22)(handler)
     facts = replace(shop, actions=registry.actions())
@@ -252,10 +263,23 @@ def test_a_long_description_of_a_function_points_to_the_manifest_that_has_it_who
     assert found["description"].endswith("at all. More: /.well-known/agent-actions.json")
 
 
+@pytest.mark.requirement("AWP-4.8")
+def test_the_descriptions_of_operations_in_openapi_are_within_their_budget() -> None:
+    described = [
+        operation["description"]
+        for item in openapi.document(PLACE)["paths"].values()
+        for operation in item.values()
+        if isinstance(operation, dict)
+    ]
+    assert len(described) > 10
+    assert all(0 < budgets.count(text) <= budgets.API_DESCRIPTION.tokens for text in described)
+
+
 def handler(inp: None, ctx: Any) -> Any:
     return {}
 
 
+@pytest.mark.requirement("AWP-5.11")
 def test_the_structure_is_a_tree_of_pages_and_sections_with_theirs(shop: Facts) -> None:
     page("/cart/gifts", title="Gifts")
     page("/cart-help", title="Help")
@@ -312,6 +336,7 @@ def test_llms_txt_has_the_form_of_its_specification(shop: Facts) -> None:
 
 @pytest.mark.parametrize("name", ["Shop", "A shop of many words " * 4])
 @pytest.mark.parametrize("sentence", ["Tea for all.", "茶はおいしいです。", "x" * 500 + ". "])
+@pytest.mark.requirement("AWP-4.10")
 def test_the_intro_of_llms_txt_is_within_its_budget(shop: Facts, name: str, sentence: str) -> None:
     facts = replace(shop, name=name.strip(), description=sentence * 100)
     intro = llms.intro(facts)
@@ -320,6 +345,7 @@ def test_the_intro_of_llms_txt_is_within_its_budget(shop: Facts, name: str, sent
     assert discovery.problems(discovery.manifest(facts)) == []
 
 
+@pytest.mark.requirement("AWP-4.6", "AWP-5.9", "AWP-5.13")
 def test_made_texts_are_within_their_budgets_however_much_there_is(shop: Facts) -> None:
     for number in range(200):
         action(
