@@ -12,7 +12,7 @@ from agentweb.awp.content.html.elements import classes, contains, drop, is_attac
 _NO_TEXT: Final = frozenset(
     {
         "script", "style", "template", "noscript", "noframes", "iframe", "frame", "frameset", "object", "embed",
-        "applet", "canvas", "svg", "audio", "video", "map", "link", "meta", "base", "head", "title", "source",
+        "applet", "canvas", "svg", "audio", "video", "map", "link", "meta", "base", "title", "source",
         "track", "param", "textarea", "select", "option", "optgroup", "datalist", "button", "dialog", "progress",
         "meter", "menuitem", "portal",
     }
@@ -47,6 +47,9 @@ def drop_unseen(root: HtmlElement) -> None:
             continue
         if tag in _NO_TEXT or _is_hidden(element):
             drop(element)
+        elif tag == "head":
+            # Where a page has no <body> tag, libxml2 leaves elements that are newer than it here.
+            rename(element, "div")
         elif tag == "form":
             # One around the whole page is no form in a page.
             if contains(element, ("main", "article", "h1")):
