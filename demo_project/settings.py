@@ -95,8 +95,8 @@ AGENTWEB = {
     "ANONYMOUS_RATE": (40, 120),
     "AWP": {
         "DESCRIPTION": "A small shop for office paper, stationery, tea, books, tools and garden things, with some "
-        "goods from Japan that are priced in yen. People buy on its pages, and agents that they let in search, fill a cart "
-        "and pay within limits that a person set.",
+        "goods from Japan that are priced in yen. People buy on its pages, and agents that they let in search, fill a "
+        "cart and pay within limits that a person set.",
         "SITEMAPS": "demo_project.shop.sitemaps.SITEMAPS",
     },
 }
