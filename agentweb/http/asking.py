@@ -84,6 +84,10 @@ class Asking:
         )
 
 
+OWN: Final = "agentweb.own"
+"""In the environment of a request with which the site asks itself: no agent's."""
+
+
 def environ_of(
     origin: SplitResult,
     method: str,
@@ -101,6 +105,7 @@ def environ_of(
     if script and path.startswith(f"{script}/"):
         path = path.removeprefix(script)
     environ: dict[str, Any] = {
+        OWN: True,
         "REQUEST_METHOD": method,
         "SCRIPT_NAME": script,
         "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),

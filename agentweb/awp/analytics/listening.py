@@ -11,6 +11,7 @@ from agentweb import conf
 from agentweb.awp.analytics import counting
 from agentweb.awp.analytics.families import family_of
 from agentweb.http import answers
+from agentweb.http.asking import OWN
 from agentweb.http.views import AgentView
 
 _REFUSED: Final = 401
@@ -30,10 +31,10 @@ def heard(view: AgentView, response: HttpResponse) -> None:
     """Count the request that was answered."""
     if not is_on() or view.http_request.method == "OPTIONS":
         return
-    protocol = protocol_of(type(view))
-    if protocol is None:
-        return
     meta = view.http_request.META
+    protocol = protocol_of(type(view))
+    if protocol is None or OWN in meta:
+        return
     is_signed = not view.caller.is_anonymous or (
         # The messenger's agents are nobody to the other floors.
         response.status_code != _REFUSED and str(meta.get("HTTP_AUTHORIZATION", "")).startswith("AIM ")
