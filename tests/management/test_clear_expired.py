@@ -27,6 +27,7 @@ pytestmark = pytest.mark.django_db
 
 NOON = 1_790_000_000.0
 SECOND = timedelta(seconds=1)
+_CONTENT = ("content_runs", "agent_requests")
 _MESSENGER = ("erased_messages", "events", "messages", "requests", "emptied_messages", "used_challenges")
 
 
@@ -135,7 +136,7 @@ def test_each_kind_goes_when_it_is_over_and_not_before(settings: Any) -> None:
         once = dict.fromkeys(("nonces", "buckets", "revocations", "sessions", "pairings", "approvals"), 1)
         once |= {"idempotency_records": 1, "audit_entries": 1}
         once |= {"browser_calls": 0, "open_pages": 0, "mandates": 0, "grants": 0}
-        once |= dict.fromkeys(_MESSENGER, 0)
+        once |= dict.fromkeys((*_CONTENT, *_MESSENGER), 0)
         assert clear() == once
         assert clear() == dict.fromkeys(once, 0)
     assert Revocation.objects.filter(ident="for good").exists()
@@ -252,6 +253,8 @@ def test_people_get_a_line_for_each_kind() -> None:
         "approvals: 0",
         "browser calls: 0",
         "open pages: 0",
+        "content runs: 0",
+        "agent requests: 0",
         "erased messages: 0",
         "events: 0",
         "messages: 0",
