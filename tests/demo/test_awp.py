@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.demo.managing import new_shop
 
 
 @pytest.mark.requirement(
@@ -18,30 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 )
 @pytest.mark.requirement("AWP-7.10", "AWP-7.11", "AWP-7.12", "AWP-7.13", "AWP-7.14")
 def test_the_shop_passes_every_line_of_the_checklist(tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "DJANGO_SETTINGS_MODULE": "demo_project.settings",
-        "AGENTWEB_DEMO_DATABASE": str(tmp_path / "shop.sqlite3"),
-        "AGENTWEB_DEMO_ORIGIN": "http://127.0.0.1:8000",
-        "AGENTWEB_DEMO_SECRET_KEY": "only-for-this-test-only-for-this-test-only-for-this-test",
-    }
-
-    def manage(*arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "django", *arguments],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    manage("migrate", "--verbosity", "0")
-    manage("agentweb_keys", "create")
-    manage("agentweb_content")
+    manage = new_shop(tmp_path)
     told = json.loads(manage("awp_analyze", "--format", "json", "--fail-level", "warning"))
     assert {item["id"]: item["problems"] for item in told["items"] if item["problems"]} == {}
     assert (told["score"], told["compliant"]) == (100, True)

@@ -1,4 +1,4 @@
-"""What the commands that give authority have in common: their options, as text, and what is wrong with them.
+"""What several commands have in common: their options, as text, and what is wrong with them.
 
 Each reader takes the list ``wrong``, puts a line for the person at the terminal into it, and gives something that
 goes on being checked, so that all mistakes are told at once.
@@ -43,6 +43,15 @@ def add_authority(parser: CommandParser) -> None:
     parser.add_argument("--note", default="", help="A line for people, at most 200 characters.")
     parser.add_argument(
         "--site", default=None, help='host[:port]; only while AGENTWEB["ORIGIN"] is not set, under DEBUG.'
+    )
+
+
+def add_allow_private(parser: CommandParser) -> None:
+    """For commands that call a URL over the network under the guard."""
+    parser.add_argument(
+        "--allow-private",
+        action="store_true",
+        help="Call the URL although its host is in a private network.",
     )
 
 

@@ -13,6 +13,7 @@ from agentweb.awp.compliance.formats.text import TextReport, can_show
 from agentweb.awp.compliance.items import Line, Outcome
 from agentweb.awp.compliance.report import Report, analyze
 from agentweb.awp.compliance.site import OVER_THE_NETWORK, NotReachedError, Site, own_site, site_at
+from agentweb.management.commands._options import add_allow_private
 from agentweb.management.commands._progress import progress
 from agentweb.management.commands._script_name import add_script_name, mounted
 from agentweb.management.commands._texts import TextCommand, whole
@@ -57,11 +58,7 @@ class Command(TextCommand):
             default=None,
             help=f"Content pages that are read; {OVER_THE_NETWORK.pages} of a URL, all in process, unless given.",
         )
-        parser.add_argument(
-            "--allow-private",
-            action="store_true",
-            help="Call the URL although its host is in a private network.",
-        )
+        add_allow_private(parser)
         add_script_name(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

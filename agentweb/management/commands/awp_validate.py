@@ -18,6 +18,7 @@ from agentweb.awp.compliance.problems import Problem, Severity, counts
 from agentweb.awp.compliance.reading import MAX_BYTES
 from agentweb.awp.compliance.site import NotReachedError, own_site
 from agentweb.client.transport import Transport
+from agentweb.management.commands._options import add_allow_private
 from agentweb.management.commands._script_name import add_script_name, mounted
 from agentweb.management.commands._texts import TextCommand
 from agentweb.wire.errors import ClientError
@@ -56,11 +57,7 @@ class Command(TextCommand):
             default="error",
             help="From which level on a problem makes the command exit with 1; error unless given.",
         )
-        parser.add_argument(
-            "--allow-private",
-            action="store_true",
-            help="Call the URL although its host is in a private network.",
-        )
+        add_allow_private(parser)
         add_script_name(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
