@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.urls import set_script_prefix
 
 from tests.support.races import KINDS, Database, fresh_database
 
@@ -37,6 +39,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (kept if touches and "race_database" not in fixtures else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
+
+
+@pytest.fixture
+def script_name(settings: Any) -> Iterator[None]:
+    """The site mounted by its server under /shop, as ``django.setup()`` finds it in FORCE_SCRIPT_NAME."""
+    settings.FORCE_SCRIPT_NAME = "/shop"
+    set_script_prefix("/shop/")
+    try:
+        yield
+    finally:
+        set_script_prefix("/")
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.urls import set_script_prefix
 
 from agentweb import action
 from agentweb.access import site_keys
@@ -84,14 +83,3 @@ def wrong(site: None) -> Callable[[], list[Finding]]:
         return [found for found in examine(all_probes()) if found.level is not Level.OK]
 
     return examined
-
-
-@pytest.fixture
-def script_name(settings: Any) -> Iterator[None]:
-    """The site mounted by its server under /shop, as ``django.setup()`` finds it in FORCE_SCRIPT_NAME."""
-    settings.FORCE_SCRIPT_NAME = "/shop"
-    set_script_prefix("/shop/")
-    try:
-        yield
-    finally:
-        set_script_prefix("/")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.http import HttpRequest, HttpResponse
-from django.urls import include, path, set_script_prefix
+from django.urls import include, path
 
 from agentweb.access.models import Bucket
 from agentweb.awp.compliance.items import Line, Outcome
@@ -33,17 +32,6 @@ def content(awp: None) -> None:
     write_page("tea", "# Tea\n\nAssam.", "Darjeeling.", section="teas")
     write_page("pot", "# A pot", section="pots")
     end_run()
-
-
-@pytest.fixture
-def script_name(settings: Any) -> Iterator[None]:
-    """The site mounted by its server under /shop."""
-    settings.FORCE_SCRIPT_NAME = "/shop"
-    set_script_prefix("/shop/")
-    try:
-        yield
-    finally:
-        set_script_prefix("/")
 
 
 def lines(report: Report) -> dict[str, Line]:
