@@ -210,7 +210,8 @@ def test_the_site_map_lists_guarded_pages_for_those_who_may_see_them() -> None:
 def test_public_manifests_are_exported() -> None:
     declare_shop()
     written = dict(exports.contents(exports.here()))
-    names = {name for name in written if not name.startswith((".well-known", "docs/", "openapi"))}
+    elsewhere = (".well-known", "docs/", "openapi", "llms", "awp/")
+    names = {name for name in written if not name.startswith(elsewhere)}
     assert names == {
         *(f"{stem}.{form}" for stem in ("index", "cart", "control-panel") for form in ("json", "toon")),
         "sitemap.toon",
