@@ -25,6 +25,8 @@ _UNSEEN: Final = re.compile(
     "|[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
     f"{MARK}\U000e0000-\U000e0fff]"
 )
+# The only ones of them that Python holds for printable are among these, selectors of variants.
+_PRINTABLE_UNSEEN: Final = re.compile("[\U000e0000-\U000e0fff]")
 _SPACES: Final = str.maketrans("\x0c\x85\xa0\u2007\u202f\u2028\u2029", "\n\n   \n\n")
 # CSS Text 4.1.3: Chinese and Japanese have no spaces, so where their lines are broken there is none either.
 _WIDE: Final = "\u3001-\u30ff\u3400-\u9fff\uff00-\uffef"
@@ -44,6 +46,8 @@ _MEANS_MORE: Final = re.compile(
     """,
     re.VERBOSE,
 )
+# What any of these alternatives has in it: most texts have none.
+_MAY_MEAN_MORE: Final = re.compile(r"[*_`\[\]<&~]")
 _BRACKET: Final = re.compile(rf"(?<!{MARK})[\[\]]")
 _PUNCTUATION: Final = r"!-/:-@\[-`{-~"
 # One that escapes what follows it.
@@ -58,14 +62,18 @@ _BEGINS_MORE: Final = re.compile(
 
 def seen(text: str) -> str:
     """The text without what is not seen; its lines as they are."""
+    if text.isprintable() and (text.isascii() or not _PRINTABLE_UNSEEN.search(text)):
+        return text
     return _UNSEEN.sub(r"\1", text.translate(_SPACES))
 
 
 def in_one_line(text: str) -> str:
     """The text with one space for any white space, also at its ends."""
-    if not text.isascii():
+    if "\n" in text and not text.isascii():
         text = _WIDE_BREAK.sub("", text)
-    return _SPACE.sub(" ", seen(text))
+    found = seen(text)
+    # The only white space that is printable is the space.
+    return found if "  " not in found and found.isprintable() else _SPACE.sub(" ", found)
 
 
 def marked(text: str, *, is_first: bool = False, is_in_link: bool = False) -> str:
@@ -73,7 +81,7 @@ def marked(text: str, *, is_first: bool = False, is_in_link: bool = False) -> st
 
     ``is_first`` is for one with which a line begins; in a link brackets are marked too.
     """
-    found = _MEANS_MORE.sub(f"{MARK}\\g<0>", text)
+    found = _MEANS_MORE.sub(f"{MARK}\\g<0>", text) if _MAY_MEAN_MORE.search(text) else text
     if is_first:
         found = _BEGINS_MORE.sub(f"\\1\\2{MARK}", found)
     if is_in_link:

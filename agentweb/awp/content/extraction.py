@@ -18,9 +18,8 @@ from typing import Final
 from cssselect import SelectorError
 from lxml import etree
 from lxml.cssselect import CSSSelector
-from lxml.html import HtmlElement, HTMLParser
 
-from agentweb.awp.content.html.elements import become, says_something, text_of
+from agentweb.awp.content.html.elements import Element, become, says_something, text_of
 from agentweb.awp.content.html.head import Head, head_of
 from agentweb.awp.content.html.noise import drop_surroundings, drop_unseen
 
@@ -51,7 +50,7 @@ class Extracted:
     head: Head
     heading: str
     has_heading: bool
-    content: list[HtmlElement]
+    content: list[Element]
 
 
 def extract(html: str, url: str, selector: str | None = None) -> Extracted:
@@ -82,9 +81,9 @@ def compiled(selector: str) -> CSSSelector:
         raise ValueError(f"{selector!r} is no CSS selector that can be used here: {error}") from None
 
 
-def _parsed(html: str) -> HtmlElement | None:
-    parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    root: HtmlElement | None = etree.fromstring(
+def _parsed(html: str) -> Element | None:
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    root: Element | None = etree.fromstring(
         _LAST_TAGS.sub("", html.replace("\0", "")).encode(errors="replace") or b" ", parser
     )
     if any(error.type_name == _PARSER_LIMIT for error in parser.error_log):
@@ -92,7 +91,7 @@ def _parsed(html: str) -> HtmlElement | None:
     return root
 
 
-def _flatten(root: HtmlElement) -> None:
+def _flatten(root: Element) -> None:
     """What is nested too deeply becomes the text that it says."""
     level = [root]
     for _ in range(MAX_DEPTH):
@@ -102,19 +101,19 @@ def _flatten(root: HtmlElement) -> None:
             become(element, "div", " ".join(element.itertext()))
 
 
-def _selected(root: HtmlElement, selector: str) -> list[HtmlElement]:
+def _selected(root: Element, selector: str) -> list[Element]:
     found = [each for each in _outermost(compiled(selector)(root)) if says_something(each)]
     for element in found:
         drop_surroundings(element, is_body=False)
     return found
 
 
-def _outermost(elements: list[HtmlElement]) -> list[HtmlElement]:
+def _outermost(elements: list[Element]) -> list[Element]:
     chosen = set(elements)
     return [each for each in elements if chosen.isdisjoint(each.iterancestors())]
 
 
-def _main(root: HtmlElement) -> list[HtmlElement]:
+def _main(root: Element) -> list[Element]:
     mains = [each for each in _outermost(_MAIN(root)) if says_something(each)]
     for element in mains:
         drop_surroundings(element, is_body=False)
@@ -129,11 +128,11 @@ def _main(root: HtmlElement) -> list[HtmlElement]:
     return [whole]
 
 
-def _length(element: HtmlElement) -> int:
+def _length(element: Element) -> int:
     return sum(len(text.strip()) for text in element.itertext())
 
 
-def _is_the_sites(heading: HtmlElement) -> bool:
+def _is_the_sites(heading: Element) -> bool:
     """Whether it is the name of the site, which is on every page."""
     above = next(heading.iterancestors("header", "footer", "nav", "aside", "main", "article"), None)
     return above is not None and above.tag not in {"main", "article"}

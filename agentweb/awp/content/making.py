@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -101,7 +101,6 @@ class Maker:
     selector: str | None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_renderer", Renderer(self.origin))
         # The converter and the tokenizer take a moment to load, which is not the first page's; and processes that are
         # forked share them.
         convert("<p>.</p>", url=self.origin)
@@ -109,6 +108,10 @@ class Maker:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Maker, (self.origin, self.robots, self.languages, self.selector)
+
+    @cached_property
+    def _renderer(self) -> Renderer:
+        return Renderer(self.origin)
 
     def make(self, candidate: Candidate, tick: Callable[[], None] = lambda: None) -> list[Looked]:
         """The page in each of its languages; ``tick`` is called before each.
@@ -162,8 +165,7 @@ class Maker:
             kind = ContentPage.Source.DECLARED.value
             body = said.encode(errors="replace")
             return _Source(candidate.path, kind, body, "", False, "utf-8", title, description)
-        renderer: Renderer = self._renderer  # type: ignore[attr-defined]
-        rendered = renderer.page(candidate.path, language, partial(self._gate, language))
+        rendered = self._renderer.page(candidate.path, language, partial(self._gate, language))
         if not isinstance(rendered, Rendered):
             return rendered
         if forbids_index(rendered.robots):

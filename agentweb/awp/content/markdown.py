@@ -14,13 +14,12 @@ from typing import Final
 
 from html_to_markdown import ConversionOptions, convert
 from lxml import etree
-from lxml.html import HtmlElement
 
 from agentweb.awp.content.characters import written
 from agentweb.awp.content.html.arrangement import arrange
 from agentweb.awp.content.html.code import tidy_code
 from agentweb.awp.content.html.definitions import tidy_definitions
-from agentweb.awp.content.html.elements import HEADINGS, rename
+from agentweb.awp.content.html.elements import HEADINGS, Element, rename
 from agentweb.awp.content.html.footnotes import tidy_footnotes
 from agentweb.awp.content.html.inline import tidy_inline
 from agentweb.awp.content.html.references import tidy_references
@@ -41,7 +40,7 @@ _OPTIONS: Final = ConversionOptions(
 _KEPT: Final = HEADINGS | {"p", "pre", "ul", "ol", "dl", "table", "blockquote", "figure", "details"}
 
 
-def markdown_of(content: list[HtmlElement], base: str) -> str:
+def markdown_of(content: list[Element], base: str) -> str:
     """The Markdown of elements of a page, which are used up. It ends in one line feed, or is empty."""
     if not content:
         return ""

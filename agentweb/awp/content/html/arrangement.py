@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from lxml.html import HtmlElement
-
-from agentweb.awp.content.html.elements import BLOCKS, HEADINGS, contains, drop, has_content, rename, wrap
+from agentweb.awp.content.html.elements import (
+    BLOCKS,
+    HEADINGS,
+    Element,
+    contains,
+    drop,
+    has_content,
+    rename,
+    wrap,
+)
 
 # What cannot be a part of a heading.
 _LARGE: Final = HEADINGS | {"ul", "ol", "dl", "table", "pre", "blockquote", "hr", "figure", "details"}
@@ -27,7 +34,7 @@ _ATTRIBUTES: Final = {
 _AFTER_BLANK: Final = frozenset({"table", "pre", "blockquote"})
 
 
-def arrange(root: HtmlElement) -> None:
+def arrange(root: Element) -> None:
     """To be called when nothing is dropped any more."""
     for element in root.iter():
         _plain(element)
@@ -53,7 +60,7 @@ def arrange(root: HtmlElement) -> None:
         _tidy_break(element)
 
 
-def _plain(element: HtmlElement) -> None:
+def _plain(element: Element) -> None:
     """Leave nothing by which the converter would go beside what it is to know."""
     tag = str(element.tag)
     if tag in _SECTIONS:
@@ -64,7 +71,7 @@ def _plain(element: HtmlElement) -> None:
             del element.attrib[name]
 
 
-def _open(element: HtmlElement) -> None:
+def _open(element: Element) -> None:
     """A figure is what is in it and a caption, which is emphasised; details are a summary in bold and the rest."""
     rename(element, "div")
     for child in list(element):
@@ -77,7 +84,7 @@ def _open(element: HtmlElement) -> None:
                 wrap(child, "p")
 
 
-def _close(heading: HtmlElement) -> None:
+def _close(heading: Element) -> None:
     """The heading is what stands before the first block in it, or else in it."""
     first = next((each for each in heading if each.tag in BLOCKS), None)
     if first is None:
@@ -94,7 +101,7 @@ def _close(heading: HtmlElement) -> None:
         first.tag = own.tag
 
 
-def _separate(item: HtmlElement) -> None:
+def _separate(item: Element) -> None:
     """The text before a block in an item becomes a paragraph."""
     block = next((each for each in item if each.tag in BLOCKS), None)
     if block is None or block.tag not in _AFTER_BLANK:
@@ -108,7 +115,7 @@ def _separate(item: HtmlElement) -> None:
     item.insert(0, paragraph)
 
 
-def _tidy_break(element: HtmlElement) -> None:
+def _tidy_break(element: Element) -> None:
     """A break at the end of a block breaks nothing."""
     if (element.tail or "").strip():
         return

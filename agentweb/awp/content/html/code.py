@@ -8,10 +8,9 @@ from itertools import islice
 from typing import Final
 
 from lxml import etree
-from lxml.html import HtmlElement
 
 from agentweb.awp.content.characters import in_one_line, seen
-from agentweb.awp.content.html.elements import become, classes, drop, is_attached
+from agentweb.awp.content.html.elements import Element, become, classes, drop, is_attached
 
 _INLINE: Final = ("code", "tt", "kbd", "samp")
 _GUTTERS: Final = frozenset(
@@ -37,7 +36,7 @@ _NO_LANGUAGES: Final = frozenset(
 _BREAKS: Final = frozenset({"div", "p", "li", "tr"})
 
 
-def tidy_code(root: HtmlElement) -> None:
+def tidy_code(root: Element) -> None:
     """Leave no elements in code, and tell each block's language as its converter reads it."""
     for table in list(root.iter("table")):
         _open_numbered(table)
@@ -51,7 +50,7 @@ def tidy_code(root: HtmlElement) -> None:
     _join_adjacent(root)
 
 
-def _open_numbered(table: HtmlElement) -> None:
+def _open_numbered(table: Element) -> None:
     """Code beside its line numbers in a table is code and no table."""
     if not any("gutter" in names or "linenos" in names for names in map(classes, table.iter("td"))):
         return
@@ -62,7 +61,7 @@ def _open_numbered(table: HtmlElement) -> None:
             element.tag = "div"
 
 
-def _tidy_block(block: HtmlElement) -> None:
+def _tidy_block(block: Element) -> None:
     language = _language(block)
     text = seen("".join(_texts(block))).replace("\r\n", "\n").strip("\n").rstrip()
     if not text:
@@ -75,7 +74,7 @@ def _tidy_block(block: HtmlElement) -> None:
     code.text = text
 
 
-def _texts(block: HtmlElement) -> Iterator[str]:
+def _texts(block: Element) -> Iterator[str]:
     """The code in pieces: a line to each element that is shown as one, and no numbers."""
     for element in list(block.iterdescendants()):
         if is_attached(element) and not _GUTTERS.isdisjoint(classes(element)):
@@ -97,7 +96,7 @@ def _texts(block: HtmlElement) -> Iterator[str]:
             yield found
 
 
-def _language(block: HtmlElement) -> str:
+def _language(block: Element) -> str:
     """By the class of the block, of the code in it or of what is around it; empty where none of them says it."""
     places = [*block.iter("code"), block, *islice(block.iterancestors("div", "figure"), 2)]
     for element in places:
@@ -108,7 +107,7 @@ def _language(block: HtmlElement) -> str:
     return ""
 
 
-def _tidy_inline(element: HtmlElement) -> None:
+def _tidy_inline(element: Element) -> None:
     link = element[0] if len(element) == 1 and element[0].tag == "a" else None
     text = in_one_line("".join(element.itertext()))
     if not text.strip():
@@ -123,7 +122,7 @@ def _tidy_inline(element: HtmlElement) -> None:
         become(element, "code", text)
 
 
-def _join_adjacent(root: HtmlElement) -> None:
+def _join_adjacent(root: Element) -> None:
     """Pieces of code with nothing between them are one: their backticks would be taken for one another's."""
     for element in list(root.iter("code")):
         previous = element.getprevious()

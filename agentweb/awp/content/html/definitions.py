@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from lxml import etree
-from lxml.html import HtmlElement
 
-from agentweb.awp.content.html.elements import BLOCKS, contains, has_content, rename
+from agentweb.awp.content.html.elements import BLOCKS, Element, contains, has_content, rename
 
 
-def tidy_definitions(root: HtmlElement) -> None:
+def tidy_definitions(root: Element) -> None:
     """``<dl><dt>Tea<dd>A plant</dl>`` becomes ``<ul><li><p><b>Tea</b>: A plant</ul>``."""
     # Those within others first.
     for element in reversed(list(root.iter("dl"))):
@@ -17,9 +16,9 @@ def tidy_definitions(root: HtmlElement) -> None:
         element.tag = "div"
 
 
-def _rewrite(definitions: HtmlElement) -> None:
-    items: list[tuple[list[HtmlElement], list[HtmlElement]]] = []
-    others: list[HtmlElement] = []
+def _rewrite(definitions: Element) -> None:
+    items: list[tuple[list[Element], list[Element]]] = []
+    others: list[Element] = []
     for element in _members(definitions):
         if element.tag == "dt":
             if not items or items[-1][1]:
@@ -42,16 +41,16 @@ def _rewrite(definitions: HtmlElement) -> None:
         item.append(element)
 
 
-def _members(definitions: HtmlElement) -> list[HtmlElement]:
+def _members(definitions: Element) -> list[Element]:
     """Terms and meanings; a ``<div>`` may be around each group of them."""
-    found: list[HtmlElement] = []
+    found: list[Element] = []
     for child in definitions:
         is_group = child.tag == "div" and any(each.tag in {"dt", "dd"} for each in child)
         found.extend(child if is_group else [child])
     return found
 
 
-def _add_item(definitions: HtmlElement, terms: list[HtmlElement], meanings: list[HtmlElement]) -> None:
+def _add_item(definitions: Element, terms: list[Element], meanings: list[Element]) -> None:
     item = etree.SubElement(definitions, "li")
     first = etree.SubElement(item, "p")
     terms = [each for each in terms if has_content(each)]
@@ -67,7 +66,7 @@ def _add_item(definitions: HtmlElement, terms: list[HtmlElement], meanings: list
         terms[-1].tail = ": "
 
 
-def _append(parent: HtmlElement, element: HtmlElement, tag: str) -> None:
+def _append(parent: Element, element: Element, tag: str) -> None:
     rename(element, tag)
     element.tail = None
     parent.append(element)

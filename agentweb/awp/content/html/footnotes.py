@@ -10,10 +10,8 @@ import re
 from typing import Final
 from urllib.parse import unquote
 
-from lxml.html import HtmlElement
-
 from agentweb.awp.content.characters import PLAIN_BRACKET, PLAIN_CLOSING
-from agentweb.awp.content.html.elements import become, classes, drop, rename, text_of
+from agentweb.awp.content.html.elements import Element, become, classes, drop, rename, text_of
 
 _REFERENCES: Final = frozenset(
     {"footnote-ref", "footnote-reference", "footnote", "footnoteref", "fn-ref", "fnref", "noteref"}
@@ -25,13 +23,13 @@ _BACK_TEXT: Final = re.compile(r"[\s↩↵⏎↑^⤴\ufe0e\ufe0f\[\]()a-z0-9]{0,
 _NAME: Final = re.compile(r"\w{1,20}")
 
 
-def tidy_footnotes(root: HtmlElement) -> None:
+def tidy_footnotes(root: Element) -> None:
     """To be called while links are still as the page has them."""
     links = [each for each in root.iter("a") if (each.get("href") or "").startswith("#")]
     if not links:
         return
     targets = {each.get("id"): each for each in root.iter() if each.get("id")}
-    names: dict[HtmlElement, str] = {}
+    names: dict[Element, str] = {}
     for link in links:
         note = targets.get(unquote(link.get("href", "")[1:]))
         if note is None or not _is_reference(link, note):
@@ -43,7 +41,7 @@ def tidy_footnotes(root: HtmlElement) -> None:
         _define(note, name)
 
 
-def _is_reference(link: HtmlElement, note: HtmlElement) -> bool:
+def _is_reference(link: Element, note: Element) -> bool:
     if note.tag not in {"li", "p", "div", "aside"} or next(link.iterancestors(note.tag), None) is note:
         return False
     if (link.get("role") or "") == "doc-noteref" or not _REFERENCES.isdisjoint(classes(link)):
@@ -53,18 +51,18 @@ def _is_reference(link: HtmlElement, note: HtmlElement) -> bool:
     return is_raised and note.tag == "li" and any(_leads_back(each) for each in note.iter("a"))
 
 
-def _leads_back(link: HtmlElement) -> bool:
+def _leads_back(link: Element) -> bool:
     if (link.get("role") or "") == "doc-backlink" or not _BACK.isdisjoint(classes(link)):
         return True
     return (link.get("href") or "").startswith("#") and bool(_BACK_TEXT.fullmatch(text_of(link)))
 
 
-def _name(said: str, taken: dict[HtmlElement, str]) -> str:
+def _name(said: str, taken: dict[Element, str]) -> str:
     name = said.strip("[]()* ")
     return name if _NAME.fullmatch(name) and name not in taken.values() else f"n{len(taken) + 1}"
 
 
-def _refer(link: HtmlElement, name: str) -> None:
+def _refer(link: Element, name: str) -> None:
     parent = link.getparent()
     if parent is not None and parent.tag == "sup":
         parent.tag = "span"
@@ -72,7 +70,7 @@ def _refer(link: HtmlElement, name: str) -> None:
     become(link, "span", f"{PLAIN_BRACKET}^{name}{PLAIN_CLOSING}")
 
 
-def _define(note: HtmlElement, name: str) -> None:
+def _define(note: Element, name: str) -> None:
     for link in list(note.iter("a")):
         if _leads_back(link):
             drop(link)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lxml.html import HtmlElement
-
-from agentweb.awp.content.html.elements import text_of
+from agentweb.awp.content.html.elements import Element, text_of
 
 _MAX_SPAN: Final = 1_000
 """Columns, as in HTML; a cell goes over no more rows than there are."""
@@ -19,12 +17,12 @@ _MAX_REPEATED: Final = 100
 class Grid:
     """Fills the rows of a table. ``rows`` are lists of their cells, of those added too."""
 
-    def __init__(self, rows: list[HtmlElement]) -> None:
-        self.rows: list[list[HtmlElement]] = []
+    def __init__(self, rows: list[Element]) -> None:
+        self.rows: list[list[Element]] = []
         self._may_add = _MAX_ADDED
-        self._origins: dict[HtmlElement, HtmlElement] = {}
+        self._origins: dict[Element, Element] = {}
         """By cell that was added: the one that goes over its place."""
-        self._open: dict[int, tuple[int, HtmlElement, bool]] = {}
+        self._open: dict[int, tuple[int, Element, bool]] = {}
         """By column: for how many rows a cell goes on, which, and whether this is its first column."""
         section = None
         for at, row in enumerate(rows):
@@ -39,18 +37,18 @@ class Grid:
             del cells[width:]
             row[:] = cells
 
-    def text(self, cell: HtmlElement) -> str:
+    def text(self, cell: Element) -> str:
         """What is said in the place of a cell."""
         return text_of(self._origins.get(cell, cell))
 
-    def _length(self, cells: list[HtmlElement]) -> int:
+    def _length(self, cells: list[Element]) -> int:
         return next((at for at in range(len(cells), 0, -1) if not self._is_blank(cells[at - 1])), 0)
 
-    def _is_blank(self, cell: HtmlElement) -> bool:
+    def _is_blank(self, cell: Element) -> bool:
         return cell in self._origins and not cell.text
 
-    def _filled(self, row: HtmlElement, rows_left: int) -> list[HtmlElement]:
-        found: list[HtmlElement] = []
+    def _filled(self, row: Element, rows_left: int) -> list[Element]:
+        found: list[Element] = []
         for cell in row:
             self._go_on(found)
             columns = _number(cell.attrib.pop("colspan", ""), _MAX_SPAN) or 1
@@ -65,7 +63,7 @@ class Grid:
         self._go_on(found)
         return found
 
-    def _go_on(self, found: list[HtmlElement]) -> None:
+    def _go_on(self, found: list[Element]) -> None:
         """Fill the places over which cells of rows above go, as far as the next free one."""
         while len(found) in self._open and self._may_add:
             below, cell, is_first = self._open.pop(len(found))
@@ -73,7 +71,7 @@ class Grid:
                 self._open[len(found)] = (below - 1, cell, is_first)
             found.append(self._added(cell, is_shown=is_first))
 
-    def _added(self, origin: HtmlElement, *, is_shown: bool) -> HtmlElement:
+    def _added(self, origin: Element, *, is_shown: bool) -> Element:
         self._may_add -= 1
         cell = origin.makeelement(origin.tag)
         if is_shown:

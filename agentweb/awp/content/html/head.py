@@ -6,10 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from lxml.html import HtmlElement
-
 from agentweb.awp.content.characters import in_one_line
-from agentweb.awp.content.html.elements import text_of
+from agentweb.awp.content.html.elements import Element, text_of
 from agentweb.awp.content.links import absolute
 
 _ROBOTS: Final = frozenset({"robots", "googlebot"})
@@ -29,7 +27,7 @@ class Head:
     base: str
 
 
-def head_of(root: HtmlElement, url: str) -> Head:
+def head_of(root: Element, url: str) -> Head:
     """Read the page at ``url``."""
     said: dict[str, str] = {}
     is_noindex = False
@@ -53,7 +51,7 @@ def head_of(root: HtmlElement, url: str) -> Head:
     )
 
 
-def _base(root: HtmlElement, url: str) -> str:
+def _base(root: Element, url: str) -> str:
     for element in root.iter("base"):
         href = element.get("href")
         if href is not None:
@@ -62,14 +60,14 @@ def _base(root: HtmlElement, url: str) -> str:
     return url
 
 
-def _canonical(root: HtmlElement, base: str) -> str:
+def _canonical(root: Element, base: str) -> str:
     for link in root.iter("link"):
         if "canonical" in (link.get("rel") or "").lower().split() and link.get("href"):
             return absolute(link.get("href", ""), base) or ""
     return ""
 
 
-def _language(root: HtmlElement, said: dict[str, str]) -> str:
+def _language(root: Element, said: dict[str, str]) -> str:
     for candidate in (root.get("lang"), root.get("xml:lang"), said.get("content-language")):
         match = _LANGUAGE.fullmatch((candidate or "").strip())
         if match:

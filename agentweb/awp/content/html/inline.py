@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from lxml.html import HtmlElement
-
 from agentweb.awp.content.html.elements import (
     BLOCKS,
+    Element,
     become,
     contains,
     is_attached,
@@ -24,7 +23,7 @@ _ENDING: Final = re.compile(r"st|nd|rd|th|er|re|ère|e|me|o|a|º|ª|™|®|©|tm
 _TEX: Final = frozenset({"application/x-tex", "tex", "latex", "text/latex"})
 
 
-def tidy_inline(root: HtmlElement) -> None:
+def tidy_inline(root: Element) -> None:
     for formula in list(root.iter("math")):
         _tidy_formula(formula)
     for element in list(root.iter("sup", "sub")):
@@ -42,7 +41,7 @@ def tidy_inline(root: HtmlElement) -> None:
             element.tag = "em"
 
 
-def _tidy_formula(formula: HtmlElement) -> None:
+def _tidy_formula(formula: Element) -> None:
     """As TeX where the page has it too, as from KaTeX and MathJax."""
     for note in formula.iter("annotation"):
         if (note.get("encoding") or "").lower() in _TEX and (note.text or "").strip():
@@ -51,7 +50,7 @@ def _tidy_formula(formula: HtmlElement) -> None:
     become(formula, "span", text_of(formula))
 
 
-def _tidy_raised(element: HtmlElement) -> None:
+def _tidy_raised(element: Element) -> None:
     """``x<sup>2</sup>`` is not ``x2``: small ones have characters, others are written ``^(…)`` and ``_(…)``."""
     text = text_of(element)
     is_raised = element.tag == "sup"
@@ -69,7 +68,7 @@ def _tidy_raised(element: HtmlElement) -> None:
         become(element, "span", f"{'^' if is_raised else '_'}({text})")
 
 
-def _expand_once(root: HtmlElement) -> None:
+def _expand_once(root: Element) -> None:
     """An abbreviation is written out where it comes first."""
     known: set[tuple[str, str]] = set()
     for element in root.iter("abbr", "acronym"):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from lxml.html import HtmlElement
-
-from agentweb.awp.content.html.elements import classes, contains, drop, is_attached, rename
+from agentweb.awp.content.html.elements import Element, classes, contains, drop, is_attached, rename
 
 _NO_TEXT: Final = frozenset(
     {
@@ -39,7 +37,7 @@ _CONSENT: Final = re.compile(
 _SECTIONS: Final = ("article", "main", "section", "blockquote", "figure", "details", "td")
 
 
-def drop_unseen(root: HtmlElement) -> None:
+def drop_unseen(root: Element) -> None:
     """Take out what no reader sees, or sees and cannot read: hidden elements, scripts, forms and their controls."""
     for element in list(root.iter()):
         tag = element.tag
@@ -60,7 +58,7 @@ def drop_unseen(root: HtmlElement) -> None:
             drop(element)
 
 
-def drop_surroundings(root: HtmlElement, *, is_body: bool) -> None:
+def drop_surroundings(root: Element, *, is_body: bool) -> None:
     """Take out of the content what is not its own: navigation, consent, and what stands beside an article.
 
     Of a whole body, its header, footer and asides are not its own either.
@@ -71,7 +69,7 @@ def drop_surroundings(root: HtmlElement, *, is_body: bool) -> None:
             drop(element)
 
 
-def _is_hidden(element: HtmlElement) -> bool:
+def _is_hidden(element: Element) -> bool:
     attributes = element.attrib
     if not attributes:
         return False
@@ -85,14 +83,14 @@ def _is_hidden(element: HtmlElement) -> bool:
     return style is not None and bool(_HIDDEN.search(style))
 
 
-def _is_task(element: HtmlElement) -> bool:
+def _is_task(element: Element) -> bool:
     """Whether it is the box of a list of tasks."""
     return (element.get("type") or "").lower() == "checkbox" and next(
         element.iterancestors("li"), None
     ) is not None
 
 
-def _is_beside(element: HtmlElement, *, is_body: bool, has_article: bool) -> bool:
+def _is_beside(element: Element, *, is_body: bool, has_article: bool) -> bool:
     tag = element.tag
     if tag in {"nav", "search"}:
         return True
@@ -107,7 +105,7 @@ def _is_beside(element: HtmlElement, *, is_body: bool, has_article: bool) -> boo
     return any(each in _CLASSES for each in classes(element)) or _asks_consent(element)
 
 
-def _asks_consent(element: HtmlElement) -> bool:
+def _asks_consent(element: Element) -> bool:
     names = f"{element.get('id') or ''} {element.get('class') or ''}"
     return (
         len(names) > 1 and bool(_CONSENT.search(names)) and not contains(element, ("main", "article", "h1"))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from lxml.html import HtmlElement
-
 from agentweb.awp.content.characters import in_one_line, marked
 from agentweb.awp.content.html.elements import (
     HEADINGS,
+    Element,
     become,
     classes,
     drop,
@@ -35,7 +34,7 @@ _ANCHOR_TEXTS: Final = frozenset({"", "¶", "#", "§", "🔗", "∞", "link", "p
 _SOURCES: Final = ("src", "data-src", "data-original", "data-lazy-src")
 
 
-def tidy_references(root: HtmlElement, base: str) -> None:
+def tidy_references(root: Element, base: str) -> None:
     """Make every address of ``root`` a whole one, relative to ``base`` so far."""
     for image in list(root.iter("img")):
         _tidy_image(image, base)
@@ -44,7 +43,7 @@ def tidy_references(root: HtmlElement, base: str) -> None:
             _tidy_link(link, base)
 
 
-def _tidy_image(image: HtmlElement, base: str) -> None:
+def _tidy_image(image: Element, base: str) -> None:
     alt = in_one_line(image.get("alt") or "").strip()
     found = (absolute(image.get(name, ""), base) for name in _SOURCES if (image.get(name) or "").strip())
     url = next((each for each in found if each is not None), None)
@@ -59,7 +58,7 @@ def _tidy_image(image: HtmlElement, base: str) -> None:
         image.set("alt", marked(alt, is_in_link=True))
 
 
-def _tidy_link(link: HtmlElement, base: str) -> None:
+def _tidy_link(link: Element, base: str) -> None:
     href = link.get("href")
     if _is_anchor(link):
         drop(link)
@@ -81,7 +80,7 @@ def _tidy_link(link: HtmlElement, base: str) -> None:
     heading.append(inner)
 
 
-def _is_anchor(link: HtmlElement) -> bool:
+def _is_anchor(link: Element) -> bool:
     """Whether it only gives a heading an address."""
     if not (link.get("href") or "").startswith("#"):
         return False

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from lxml import etree
-from lxml.html import HtmlElement
 
-from agentweb.awp.content.html.elements import HEADINGS, become, contains, has_content, rename
+from agentweb.awp.content.html.elements import HEADINGS, Element, become, contains, has_content, rename
 from agentweb.awp.content.html.grids import Grid
 
 _CELLS: Final = frozenset({"td", "th"})
@@ -29,7 +28,7 @@ _MOST_EMPTY: Final = 4
 _MORE_THAN_TEXT: Final = ("a", "img", "code")
 
 
-def tidy_tables(root: HtmlElement) -> None:
+def tidy_tables(root: Element) -> None:
     """Make every table in ``root`` one with a row of heads, or no table."""
     # Those within others first.
     for table in reversed(list(root.iter("table"))):
@@ -45,20 +44,20 @@ def tidy_tables(root: HtmlElement) -> None:
             rename(element, "div")
 
 
-def _rows(table: HtmlElement) -> list[HtmlElement]:
-    found: list[HtmlElement] = []
+def _rows(table: Element) -> list[Element]:
+    found: list[Element] = []
     for child in table:
         found.extend(child if child.tag in _SECTIONS else [child] if child.tag == "tr" else [])
     return [each for each in found if len(each)]
 
 
-def _is_layout(table: HtmlElement, rows: list[HtmlElement]) -> bool:
+def _is_layout(table: Element, rows: list[Element]) -> bool:
     if not rows or (table.get("role") or "").lower() in {"presentation", "none"}:
         return True
     return (len(rows) == 1 and len(rows[0]) == 1) or contains(table, ("table", *HEADINGS))
 
 
-def _take_apart(table: HtmlElement) -> None:
+def _take_apart(table: Element) -> None:
     own = [
         each
         for each in table.iterdescendants(*_PARTS, "caption")
@@ -68,7 +67,7 @@ def _take_apart(table: HtmlElement) -> None:
         rename(element, "div")
 
 
-def _move_out_strays(table: HtmlElement) -> None:
+def _move_out_strays(table: Element) -> None:
     """What stands in a table outside of its cells is shown before it, as browsers do."""
     sections = [each for each in table if each.tag in _SECTIONS]
     rows = [row for each in (table, *sections) for row in each if row.tag == "tr"]
@@ -91,7 +90,7 @@ def _move_out_strays(table: HtmlElement) -> None:
             table.addprevious(paragraph)
 
 
-def _flatten_code(table: HtmlElement) -> None:
+def _flatten_code(table: Element) -> None:
     """A cell is one line, so blocks of code in it are pieces of code with breaks between them."""
     for block in list(table.iter("pre")):
         lines = [line.rstrip() for line in "".join(block.itertext()).split("\n") if line.strip()]
@@ -102,7 +101,7 @@ def _flatten_code(table: HtmlElement) -> None:
             etree.SubElement(block, "code").text = line
 
 
-def _tidy(table: HtmlElement, rows: list[HtmlElement]) -> None:
+def _tidy(table: Element, rows: list[Element]) -> None:
     grid = Grid(rows)
     width = max(map(len, grid.rows))
     if len(rows) * width > max(_MOST_CELLS, _MOST_EMPTY * sum(map(len, grid.rows))):
@@ -124,7 +123,7 @@ def _tidy(table: HtmlElement, rows: list[HtmlElement]) -> None:
             become(row, "tr")
 
 
-def _heads(rows: list[HtmlElement]) -> int:
+def _heads(rows: list[Element]) -> int:
     """How many rows at the beginning are heads of columns, of which a table of several rows has one that is none."""
     found = 0
     for row in rows[:-1] or rows:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from lxml.html import HtmlElement
-
 from agentweb.awp.content.characters import MARK, in_one_line, marked
-from agentweb.awp.content.html.elements import BLOCKS, HEADINGS
+from agentweb.awp.content.html.elements import BLOCKS, HEADINGS, Element
 
 _BEGIN: Final = BLOCKS - HEADINGS - {"td", "th"}
 """What Markdown's blocks can begin in."""
 
 
-def mark_texts(root: HtmlElement) -> None:
+def mark_texts(root: Element) -> None:
     """Leave no white space but single spaces outside of code, and mark what Markdown would take for more than text."""
     linked = {element for link in root.iter("a") for element in link.iter()}
     for element in root.iter():
@@ -36,19 +34,19 @@ def mark_texts(root: HtmlElement) -> None:
         _mark_before(link)
 
 
-def _is_between_blocks(element: HtmlElement) -> bool:
+def _is_between_blocks(element: Element) -> bool:
     following = element.getnext()
     return element.tag in BLOCKS or (following is not None and following.tag in BLOCKS)
 
 
-def _is_its_address(element: HtmlElement) -> bool:
+def _is_its_address(element: Element) -> bool:
     """Whether it is a link whose text is where it leads, which is written only once."""
     return element.tag == "a" and element.text == element.get("href") and not len(element)
 
 
-def _mark_before(link: HtmlElement) -> None:
+def _mark_before(link: Element) -> None:
     """An exclamation mark before a link would make it an image."""
-    place: HtmlElement | None = link
+    place: Element | None = link
     while place is not None:
         previous = place.getprevious()
         while previous is not None and not previous.tail and len(previous):
