@@ -12,6 +12,7 @@ import functools
 import importlib
 import json
 import os
+import queue
 import random
 import secrets
 import shutil
@@ -19,12 +20,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -129,27 +131,69 @@ def race(
     timeout: float = 120,
     env: dict[str, str] | None = None,
 ) -> list[Any]:
-    """One process for each list of arguments, started together; their answers in order."""
-    launcher = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.races", target],
-        cwd=ROOT,
-        env={**os.environ, **database.env, **(env or {})},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        out, err = launcher.communicate(json.dumps(arguments), timeout=timeout)
-    finally:
-        if launcher.poll() is None:
-            os.killpg(launcher.pid, signal.SIGKILL)
-            launcher.wait()
-    if launcher.returncode != 0:
-        raise AssertionError(f"{target} failed:\n{err}")
-    answers: list[Any] = json.loads(out)
-    return answers
+    """One process for each list of arguments, started together; their answers in order.
+
+    ``env`` is of the environment in which Django is set up.
+    """
+    starter = _starter(database.kind, tuple(sorted((env or {}).items())))
+    return starter.race({**os.environ, **database.env, **(env or {})}, target, arguments, timeout)
+
+
+class _Starter:
+    """A process that has set Django up and opened nothing, from which racers are forked: that is done once, not for
+    every race."""
+
+    def __init__(self, env: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.races"],
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._answers: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def race(self, env: dict[str, str], target: str, arguments: list[list[Any]], timeout: float) -> list[Any]:
+        assert self._process.stdin is not None
+        with tempfile.TemporaryDirectory(prefix="agentweb-race-") as directory:
+            order = {"env": env, "target": target, "arguments": arguments, "directory": directory}
+            self._process.stdin.write(json.dumps(order) + "\n")
+            self._process.stdin.flush()
+            launcher = int(self._answer(60))
+            try:
+                status = int(self._answer(timeout))
+            except queue.Empty:
+                os.killpg(launcher, signal.SIGKILL)
+                self._answer(60)
+                raise AssertionError(f"{target} took more than {timeout} seconds") from None
+            told = Path(directory)
+            if status != 0:
+                raise AssertionError(f"{target} failed:\n{(told / 'stderr').read_text()}")
+            return [json.loads((told / str(number)).read_text()) for number in range(len(arguments))]
+
+    def end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(10)
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._answers.put(line)
+
+    def _answer(self, seconds: float) -> str:
+        return self._answers.get(timeout=seconds)
+
+
+@functools.cache
+def _starter(kind: str, env: tuple[tuple[str, str], ...]) -> _Starter:
+    # The name is another one for each race; a starter opens no database.
+    starter = _Starter({**os.environ, **Database(kind, "agentweb_none").env, **dict(env)})
+    atexit.register(starter.end)
+    return starter
 
 
 def run(database: Database, target: str, *arguments: Any) -> Any:
@@ -159,28 +203,59 @@ def run(database: Database, target: str, *arguments: Any) -> Any:
 
 
 def _main() -> None:
-    """Set Django up once, fork a process for each list of arguments, let all go at once, collect what they answer.
+    """Set Django up once, and for each order on standard input fork a launcher: its pid and its exit status are
+    answered, a line each."""
+    import django
+
+    django.setup()
+    for line in sys.stdin:
+        order = json.loads(line)
+        launcher = os.fork()
+        if not launcher:
+            _launch(**order)
+        print(launcher, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(launcher, 0)[1]), flush=True)
+
+
+def _launch(env: dict[str, str], target: str, arguments: list[list[Any]], directory: str) -> NoReturn:
+    """Fork a process for each list of arguments, let all go at once, leave what they answer in the directory.
 
     No connection is open when the processes part, so each makes its own.
     """
-    import django
+    from django.conf import settings
+    from django.db import connections
 
-    arguments = json.load(sys.stdin)
-    django.setup()
-    module, _, name = sys.argv[1].partition(":")
-    function = getattr(importlib.import_module(module), name)
-    gate, opener = os.pipe()
-    with tempfile.TemporaryDirectory() as directory:
+    status = 1
+    with suppress(ProcessLookupError):
+        os.setsid()
+    os.environ.clear()
+    os.environ.update(env)
+    _redirect(Path(directory) / "stderr")
+    try:
+        for databases in (settings.DATABASES, connections.settings):
+            databases["default"]["NAME"] = env["AGENTWEB_TEST_DB_NAME"]
+        module, _, name = target.partition(":")
+        function = getattr(importlib.import_module(module), name)
+        gate, opener = os.pipe()
         racers = [
             _fork(function, given, (gate, opener), Path(directory) / str(number))
             for number, given in enumerate(arguments)
         ]
         os.close(opener)  # the gate opens: every racer reads the end of the file
-        failed = [pid for pid in racers if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0]
-        if failed:
-            sys.exit(f"{len(failed)} of {len(racers)} processes failed")
-        answers = [json.loads((Path(directory) / str(number)).read_text()) for number in range(len(racers))]
-    print(json.dumps(answers))
+        status = sum(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0 for pid in racers)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(min(status, 1))
+
+
+def _redirect(stderr: Path) -> None:
+    """What a racer prints goes to its errors; standard output and input are the starter's."""
+    with stderr.open("w") as told, open(os.devnull) as nothing:
+        os.dup2(told.fileno(), 2)
+        os.dup2(told.fileno(), 1)
+        os.dup2(nothing.fileno(), 0)
 
 
 def _fork(function: Any, given: list[Any], gate: tuple[int, int], answer: Path) -> int:
