@@ -18,6 +18,10 @@ PLAIN_BRACKET: Final = "\uf8fb"
 PLAIN_CLOSING: Final = "\uf8fc"
 """Brackets that are to mean what they mean in Markdown, written as such in the end."""
 _BACKSLASH: Final = "\uf8fd"
+# Ours, with which a page's words would become a link; and what no element may be given (XML 1.0 2.2).
+_UNUSABLE: Final = re.compile(
+    f"[{MARK}{PLAIN_BRACKET}{PLAIN_CLOSING}{_BACKSLASH}\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+)
 
 _UNSEEN: Final = re.compile(
     # The flag of a region is a black flag and tags, the only ones that are seen.
@@ -58,6 +62,15 @@ _MARKS: Final = re.compile(rf"{MARK}\\?")
 _BEGINS_MORE: Final = re.compile(
     r"\A(\s*)(?=\#{1,6}(?:\s|\Z)|>|[-+](?:\s|\Z)|\||-{2,}\s*\Z|=+\s*\Z)|\A(\s*\d{1,9})(?=[.)](?:\s|\Z))"
 )
+
+
+def is_usable(text: str) -> bool:
+    """Whether a text of a page can be worked with as it is."""
+    return not _UNUSABLE.search(text)
+
+
+def usable(text: str) -> str:
+    return _UNUSABLE.sub("", text.replace("\x0c", " "))
 
 
 def seen(text: str) -> str:

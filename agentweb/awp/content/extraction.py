@@ -19,6 +19,7 @@ from cssselect import SelectorError
 from lxml import etree
 from lxml.cssselect import CSSSelector
 
+from agentweb.awp.content.characters import is_usable, usable
 from agentweb.awp.content.html.elements import Element, become, says_something, text_of
 from agentweb.awp.content.html.head import Head, head_of
 from agentweb.awp.content.html.noise import drop_surroundings, drop_unseen
@@ -86,9 +87,22 @@ def _parsed(html: str) -> Element | None:
     root: Element | None = etree.fromstring(
         _LAST_TAGS.sub("", html.replace("\0", "")).encode(errors="replace") or b" ", parser
     )
+    if root is not None and ("&#" in html or not is_usable(html)):
+        _make_usable(root)
     if any(error.type_name == _PARSER_LIMIT for error in parser.error_log):
         raise TooDeep("The page is nested too deeply to be read.")
     return root
+
+
+def _make_usable(root: Element) -> None:
+    for element in root.iter():
+        if element.text and not is_usable(element.text):
+            element.text = usable(element.text)
+        if element.tail and not is_usable(element.tail):
+            element.tail = usable(element.tail)
+        for name, value in element.items():
+            if not is_usable(value):
+                element.set(name, usable(value))
 
 
 def _flatten(root: Element) -> None:

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from lxml import etree
 
-from agentweb.awp.content.characters import in_one_line
+from agentweb.awp.content.characters import in_one_line, seen
 
 Element: TypeAlias = etree._Element
 
@@ -30,7 +30,7 @@ def text_of(element: Element) -> str:
 
 
 def says_something(element: Element) -> bool:
-    return any(not text.isspace() for text in element.itertext())
+    return any(seen(text).strip() for text in element.itertext())
 
 
 def has_content(element: Element) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from agentweb.awp.content.characters import in_one_line, marked
 from agentweb.awp.content.html.elements import (
     BLOCKS,
     Element,
@@ -20,6 +21,8 @@ _LOWERED: Final = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇�
 _SMALL: Final = 12
 # 1st, 2º, Mme, ™: read the same when they are not raised.
 _ENDING: Final = re.compile(r"st|nd|rd|th|er|re|ère|e|me|o|a|º|ª|™|®|©|tm|sm", re.IGNORECASE)
+_EMPHASIS: Final = frozenset({"b", "strong", "i", "em", "dfn", "s", "strike", "del", "q"})
+_LARGE: Final = BLOCKS - {"p", "div"}
 _TEX: Final = frozenset({"application/x-tex", "tex", "latex", "text/latex"})
 
 
@@ -39,6 +42,9 @@ def tidy_inline(root: Element) -> None:
             rename(element, "div" if contains(element, BLOCKS) else "span")
         elif tag == "var":
             element.tag = "em"
+        elif tag in _EMPHASIS and len(element) and contains(element, _LARGE):
+            # Its mark would stand before that of the heading or the item, which would then be none.
+            rename(element, "div")
 
 
 def _tidy_formula(formula: Element) -> None:
@@ -72,8 +78,8 @@ def _expand_once(root: Element) -> None:
     """An abbreviation is written out where it comes first."""
     known: set[tuple[str, str]] = set()
     for element in root.iter("abbr", "acronym"):
-        title, text = " ".join((element.get("title") or "").split()), text_of(element)
+        title, text = in_one_line(element.get("title") or "").strip(), text_of(element)
         rename(element, "abbr")
         if title and (title, text) not in known and title.lower() != text.lower():
             known.add((title, text))
-            element.set("title", title)
+            element.set("title", marked(title, is_in_link=True))
