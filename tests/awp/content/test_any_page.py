@@ -25,8 +25,9 @@ ATTRIBUTES = [
     'href="/teas?a=1&b=2"', 'href="#x"', "href=//other.example/x)", 'href="javascript:alert(1)"', 'href="http://[::1"',
     'href=""', "src=/tea.png", 'src="data:image/png;base64,AA=="', 'alt="a *tea* ](/x)"', "id=x", "id='y'",
     "class='footnote-ref'", "class='linenos'", "class='language-c++'", "class='cookie-banner'", "rowspan=3",
-    "rowspan=0", "colspan=2", "colspan=9999999999", "role=heading", "role=presentation", "role=main", "role=doc-noteref",
-    "hidden", "aria-hidden=true", 'style="display:none"', "type=checkbox", "checked", "start=-7", "title='<b>&quot;'", "=", "a='",
+    "rowspan=0", "colspan=2", "colspan=9999999999", "role=heading", "role=presentation", "role=main",
+    "role=doc-noteref", "hidden", "aria-hidden=true", 'style="display:none"', "type=checkbox", "checked", "start=-7",
+    "title='<b>&quot;'", "=", "a='",
 ]  # fmt: skip
 TEXTS = [
     " ", "\n", "\t\n", "tea", "*tea*", "**", "_a_b_", "`", "```", "~~~", "[x](/y)", "![", "!", "](", "]:", "[^1]", "<",
