@@ -31,13 +31,14 @@ from agentweb.awp.analytics.models import AgentRequests
 from agentweb.awp.content.models import ContentPage, ContentPart, ContentRun
 from agentweb.awp.search.models import SearchedPage, SearchPosting, SearchTerm
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
-from agentweb.ledger.models import Receipt, ReceiptHead, ReceiptParty
+from agentweb.ledger.models import Agreement, Receipt, ReceiptHead, ReceiptParty
 
 __all__ = [
     "Account",
     "Agent",
     "AgentKey",
     "AgentRequests",
+    "Agreement",
     "Approval",
     "AuditEntry",
     "BrowserCall",

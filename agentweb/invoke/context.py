@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
+from copy import deepcopy
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ from asgiref.sync import sync_to_async
 
 from agentweb.access.callers import Caller
 from agentweb.catalog.actions import Action
+from agentweb.ledger import agreements
 from agentweb.ledger.charges import Till
 from agentweb.wire.clock import now_datetime
 
@@ -60,8 +63,28 @@ class Context:
         """The current time in UTC, from the same clock as every rule of the call."""
         return now_datetime()
 
+    def agreement(self, terms: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The caller's newest agreement, open and not used, whose terms have all of these members; else None.
+
+        Equal means equal as JSON: 1 is not "1". The signed document: ``id, terms, price, currency, expires`` and more
+        (docs/reference/wire.md). A ``charge`` of its price for an item that its terms name uses it up; without one
+        nothing happens to it.
+        """
+        self._check_no_event_loop("agreement", "aagreement")
+        return self._agreement(terms)
+
+    async def aagreement(self, terms: Mapping[str, Any]) -> dict[str, Any] | None:
+        """``agreement`` for async handlers."""
+        return await sync_to_async(self._agreement)(terms)
+
     def charge(
-        self, amount: int | str | Decimal, currency: str, *, item: str, metadata: dict[str, Any] | None = None
+        self,
+        amount: int | str | Decimal,
+        currency: str,
+        *,
+        item: str,
+        agreement: str | Mapping[str, Any] | None = None,
+        metadata: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Take money under the caller's mandate; only in actions with effect spend.
 
@@ -69,23 +92,42 @@ class Context:
         receipt is promised: both commit with the handler's own writes, or not at all. Returns ``id, amount,
         currency, item``; the signed receipt follows under this id when the call commits.
 
-        Raises mandate_exceeded, amount_invalid, grant_revoked, grant_expired; cost_mismatch when the site charges
-        more than the action declares, or in another currency. What only the site can have got wrong (a float, a
-        currency or item that is none) is a TypeError or ValueError; in async code charge is a RuntimeError.
+        ``agreement``, a document of ``ctx.agreement`` or its id, is used up by this charge. Without it, one that was
+        looked up in this call and fits is: the same amount and currency, and an item that is one of the values of its
+        terms. Then ``agreement`` is its id in what is returned.
+
+        Raises mandate_exceeded, amount_invalid, grant_revoked, grant_expired; agreement_used, agreement_expired,
+        agreement_not_found; cost_mismatch when the site charges more than the action declares, or in another currency.
+        What only the site can have got wrong (a float, a currency or item that is none) is a TypeError or ValueError;
+        in async code charge is a RuntimeError.
         """
         till = self._spending()
-        if _is_in_event_loop():
-            raise RuntimeError(
-                "ctx.charge() cannot run in an async handler: write await ctx.acharge(...), with the same arguments."
-            )
-        return till.charge(amount, currency, item=item, metadata=metadata)
+        self._check_no_event_loop("charge", "acharge")
+        return till.charge(amount, currency, item=item, agreement=agreement, metadata=metadata)
 
     async def acharge(
-        self, amount: int | str | Decimal, currency: str, *, item: str, metadata: dict[str, Any] | None = None
+        self,
+        amount: int | str | Decimal,
+        currency: str,
+        *,
+        item: str,
+        agreement: str | Mapping[str, Any] | None = None,
+        metadata: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """``charge`` for async handlers."""
         till = self._spending()
-        return await sync_to_async(till.charge)(amount, currency, item=item, metadata=metadata)
+        return await sync_to_async(till.charge)(
+            amount, currency, item=item, agreement=agreement, metadata=metadata
+        )
+
+    def _agreement(self, terms: Mapping[str, Any]) -> dict[str, Any] | None:
+        found = agreements.find(self.caller, terms)
+        if found is None:
+            return None
+        if self._till is not None:
+            self._till.remember(found)
+        # The handler may change what it gets; what was agreed stays as it is.
+        return deepcopy(found.document)
 
     def _spending(self) -> Till:
         if self._till is None:
@@ -93,6 +135,13 @@ class Context:
                 f"{self.action.name} has effect {self.action.effect}; only actions with effect spend may charge."
             )
         return self._till
+
+    @staticmethod
+    def _check_no_event_loop(name: str, instead: str) -> None:
+        if _is_in_event_loop():
+            raise RuntimeError(
+                f"ctx.{name}() cannot run in an async handler: write await ctx.{instead}(...), with the same arguments."
+            )
 
 
 def _is_in_event_loop() -> bool:

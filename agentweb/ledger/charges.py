@@ -7,7 +7,7 @@ charges and then takes stock cannot deadlock with one that takes stock and then 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -19,6 +19,8 @@ from agentweb.access import mandates, rows
 from agentweb.access.callers import Caller
 from agentweb.access.models import Mandate
 from agentweb.access.reading import by_keys
+from agentweb.ledger import agreements
+from agentweb.ledger.agreements import Agreed
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import (
@@ -49,13 +51,17 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """A charge that holds in the open transaction; its receipt is signed just before the commit."""
+    """A charge that holds in the open transaction; its receipt is signed just before the commit.
+
+    ``agreement`` is the id of the one that it used up.
+    """
 
     id: str
     amount: int
     currency: str
     item: str
     metadata: dict[str, Any]
+    agreement: str | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +71,7 @@ class Till:
     caller: Caller
     ceiling: Ceiling | None
     charges: list[Charge] = field(default_factory=list)
+    _agreed: list[Agreed] = field(default_factory=list)
     _spent: dict[str, int] = field(default_factory=dict)
     _connection: Any = None
 
@@ -87,8 +94,18 @@ class Till:
         if now_spent != {grant_id: before + total for grant_id, before in self._spent.items()}:
             raise RuntimeError("A charge was undone inside the handler, which went on as if it held.")
 
+    def remember(self, agreed: Agreed) -> None:
+        """The next charge that fits this agreement uses it up."""
+        self._agreed.append(agreed)
+
     def charge(
-        self, amount: int | str | Decimal, currency: str, *, item: str, metadata: dict[str, Any] | None = None
+        self,
+        amount: int | str | Decimal,
+        currency: str,
+        *,
+        item: str,
+        agreement: str | Mapping[str, Any] | None = None,
+        metadata: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """See ``Context.charge``."""
         if self._connection is not connections[rows.database()]:
@@ -101,10 +118,37 @@ class Till:
         if len(self.charges) >= MAX_CHARGES:
             raise ValueError(f"one call may charge at most {MAX_CHARGES} times")
         self._keep_to_ceiling(minor, currency)
-        debit(self.caller, minor, currency)
-        charge = Charge(random_id("rc_"), minor, currency, item, dict(metadata or {}))
+        agreed = self._agreement_for(minor, currency, item, agreement)
+        ident = random_id("rc_")
+        if agreed is None:
+            debit(self.caller, minor, currency)
+        else:
+            with transaction.atomic(using=rows.database()):  # a savepoint: both, or neither
+                debit(self.caller, minor, currency)
+                agreements.use_up(agreed.id, ident)
+            self._agreed = [other for other in self._agreed if other.id != agreed.id]
+        charge = Charge(
+            ident, minor, currency, item, dict(metadata or {}), None if agreed is None else agreed.id
+        )
         self.charges.append(charge)
-        return {"id": charge.id, "amount": format_amount(minor, currency), "currency": currency, "item": item}
+        done = {"id": ident, "amount": format_amount(minor, currency), "currency": currency, "item": item}
+        return done if agreed is None else {**done, "agreement": agreed.id}
+
+    def _agreement_for(
+        self, minor: int, currency: str, item: str, wanted: str | Mapping[str, Any] | None
+    ) -> Agreed | None:
+        """The agreement that was named, or of those looked up the first that this charge fits."""
+        if wanted is None:
+            return next((agreed for agreed in self._agreed if agreed.fits(minor, currency, item)), None)
+        ident = wanted.get("id") if isinstance(wanted, Mapping) else wanted
+        if not isinstance(ident, str):
+            raise TypeError(
+                f"charge() takes agreement as ctx.agreement() gave it, or its id, not a {type(wanted).__name__}."
+            )
+        agreed = agreements.named(self.caller, ident)
+        if agreed.currency != currency:
+            raise ValueError(f"charge() in {currency} for an agreement in {agreed.currency}.")
+        return agreed
 
     def _keep_to_ceiling(self, minor: int, currency: str) -> None:
         """The declared cost is what the agent weighed and perhaps a person approved: never take more."""

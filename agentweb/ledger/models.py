@@ -78,3 +78,35 @@ class ReceiptParty(models.Model):
 
     def __str__(self) -> str:
         return self.party
+
+
+class Agreement(models.Model):
+    """A price that the site has promised to one buyer, for one purchase. ``document`` is the canonical signed JSON.
+
+    ``agent`` is the buyer's key or session, ``root`` the first grant it buys under, ``price`` minor units for all of
+    the terms. ``receipt`` is that of the charge that used it up; the UPDATE that sets it decides.
+    """
+
+    id = models.CharField(max_length=25, primary_key=True, help_text="ag_ and 22 characters.")
+    site = models.CharField(max_length=255)
+    agent = models.CharField(max_length=64)
+    root = models.CharField(max_length=25, db_index=True)
+    terms = models.TextField(help_text="Canonical JSON.")
+    price = models.BigIntegerField()
+    currency = models.CharField(max_length=3)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    receipt = models.CharField(max_length=25, null=True, blank=True, unique=True)
+    document = models.TextField(editable=False)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(
+                fields=["agent", "root", "-created_at"],
+                condition=Q(receipt=None),
+                name="agentweb_agreements_open",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.id

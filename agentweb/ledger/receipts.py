@@ -63,6 +63,7 @@ def append(charges: list[Charge], occasion: Occasion, key: SigningKey) -> list[d
             item=charge.item,
             amount=charge.amount,
             currency=charge.currency,
+            agreement=charge.agreement,
         )
         prev = receipt_hash(document)
         documents.append(document)

@@ -168,6 +168,36 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="Agreement",
+            fields=[
+                (
+                    "id",
+                    models.CharField(
+                        help_text="ag_ and 22 characters.", max_length=25, primary_key=True, serialize=False
+                    ),
+                ),
+                ("site", models.CharField(max_length=255)),
+                ("agent", models.CharField(max_length=64)),
+                ("root", models.CharField(db_index=True, max_length=25)),
+                ("terms", models.TextField(help_text="Canonical JSON.")),
+                ("price", models.BigIntegerField()),
+                ("currency", models.CharField(max_length=3)),
+                ("created_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField(db_index=True)),
+                ("receipt", models.CharField(blank=True, max_length=25, null=True, unique=True)),
+                ("document", models.TextField(editable=False)),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("receipt", None)),
+                        fields=["agent", "root", "-created_at"],
+                        name="agentweb_agreements_open",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="AuditEntry",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),

@@ -20,19 +20,14 @@ head        the head contradicts the receipts
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentweb.wire.canonical import digest
 from agentweb.wire.money import format_amount
 from agentweb.wire.receipt_shape import HEAD_LABEL, RECEIPT_LABEL, check_head, check_receipt
-from agentweb.wire.signing import (
-    PREFIX,
-    SigningKey,
-    document_signature_is_valid,
-    sign_document,
-    thumbprint,
-)
+from agentweb.wire.signing import SigningKey, sign_document
+from agentweb.wire.site_documents import Keys, keys_by_id, what_is_wrong_with_key
 from agentweb.wire.strict_json import Json
 
 __all__ = [
@@ -48,21 +43,6 @@ __all__ = [
     "verify_head",
     "verify_receipt",
 ]
-
-
-Keys = Iterable[Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
-"""A manifest's keys as they are listed, or as ``keys_by_id`` gives them: better for many documents."""
-
-
-def keys_by_id(keys: Keys) -> Mapping[str, Mapping[str, Any]]:
-    """The keys by their ``kid``; of several with one name the first, as when they are searched in order."""
-    if isinstance(keys, Mapping):
-        return keys
-    found: dict[str, Mapping[str, Any]] = {}
-    for key in keys:
-        if isinstance(key.get("kid"), str):
-            found.setdefault(key["kid"], key)
-    return found
 
 
 def build_receipt(
@@ -131,7 +111,7 @@ def verify_receipt(document: Json, keys: Keys, at: float | None = None) -> str |
         receipt = check_receipt(document)
     except ValueError:
         return "malformed"
-    return _what_is_wrong_with_key(
+    return what_is_wrong_with_key(
         receipt, keys, RECEIPT_LABEL, receipt["issued_at"] if at is None else max(at, receipt["issued_at"])
     )
 
@@ -156,7 +136,7 @@ def verify_head(document: Json, keys: Keys, *, label: str = HEAD_LABEL) -> str |
         head = check_head(document, label)
     except ValueError:
         return "malformed"
-    return _what_is_wrong_with_key(head, keys, label, head["at"])
+    return what_is_wrong_with_key(head, keys, label, head["at"])
 
 
 def verify_chain(
@@ -200,27 +180,3 @@ def verify_chain(
     if end is not None and (end["seq"], end["hash"]) != (last_seq, last_hash):
         return "head"
     return None
-
-
-def _what_is_wrong_with_key(document: dict[str, Any], keys: Keys, label: str, at: float) -> str | None:
-    key = keys_by_id(keys).get(document["kid"])
-    public = _public_key(key) if key is not None else None
-    if key is None or public is None:
-        return "unknown_key"
-    if not document_signature_is_valid(document, public, label):
-        return "signature"
-    not_after = key.get("not_after")
-    return "key_retired" if not_after is not None and at > not_after else None
-
-
-def _public_key(key: Mapping[str, Any]) -> str | None:
-    """The public key of a well-formed JWK whose ``kid`` really is its thumbprint; None for any other."""
-    if key.get("kty") != "OKP" or key.get("crv") != "Ed25519" or not isinstance(key.get("x"), str):
-        return None
-    if not isinstance(key.get("not_after"), (int, type(None))):
-        return None
-    public = PREFIX + str(key["x"])
-    try:
-        return public if thumbprint(public) == key["kid"] else None
-    except ValueError:
-        return None
