@@ -106,9 +106,7 @@ def check_agreement(document: object) -> dict[str, Any]:
     check_terms(document["terms"])
     _check_price(document["price"], document["currency"])
     for name in ("issued_at", "expires"):
-        value: Any = document[name]
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        _demand(is_whole and 0 <= value <= MAX_SAFE_INTEGER, name)
+        _demand(_is_whole(document[name]), name)
     _demand(document["single_use"] is True, "single_use")
     _demand(_matches(_KID, document["kid"]), "kid")
     b64url_decode(document["sig"], length=64)
@@ -191,6 +189,10 @@ def _check_price(text: object, currency: object) -> None:
     except MoneyError:
         raise ValueError("price and currency do not fit.") from None
     _demand(format_amount(minor, str(currency)) == text, "price")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_SAFE_INTEGER
 
 
 def _matches(pattern: re.Pattern[str], value: object) -> bool:
