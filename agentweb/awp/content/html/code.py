@@ -112,9 +112,8 @@ def _tidy_inline(element: Element) -> None:
     text = in_one_line("".join(element.itertext()))
     if not text.strip():
         become(element, "span", text)
-    elif link is not None and link.get("href") and not (element.text or link.tail or "").strip():
+    elif link is not None and (href := link.get("href")) and not (element.text or link.tail or "").strip():
         # A link to the code, with the code in it.
-        href = link.get("href")
         become(element, "a")
         element.set("href", href)
         etree.SubElement(element, "code").text = text.strip()
