@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +89,17 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
-def test_the_story_ends_well_and_prints_plain_text_into_a_pipe(tmp_path: Path) -> None:
-    database = tmp_path / "story.sqlite3"
-    for _ in range(2):
-        done = tell("--database", database, cwd=tmp_path)
+@pytest.fixture(scope="module")
+def stories(tmp_path_factory: pytest.TempPathFactory) -> list[subprocess.CompletedProcess[str]]:
+    """The story, told twice in one shop."""
+    folder = tmp_path_factory.mktemp("story")
+    return [tell("--database", folder / "story.sqlite3", cwd=folder) for _ in range(2)]
+
+
+def test_the_story_ends_well_and_prints_plain_text_into_a_pipe(
+    stories: list[subprocess.CompletedProcess[str]],
+) -> None:
+    for done in stories:
         assert done.returncode == 0, done.stdout + done.stderr
         assert ESCAPE not in done.stdout
         assert "NOT OK" not in done.stdout
@@ -117,12 +125,14 @@ def longest(text: str) -> int:
     return max(map(len, text.splitlines()))
 
 
-def test_the_story_compares_the_two_forms_of_a_page_by_a_counter_that_it_names(tmp_path: Path) -> None:
-    done = tell("--database", tmp_path / "story.sqlite3", cwd=tmp_path)
-    assert "Tokens are counted by cl100k_base." in done.stdout
+def test_the_story_compares_the_two_forms_of_a_page_by_a_counter_that_it_names(
+    stories: list[subprocess.CompletedProcess[str]],
+) -> None:
+    told = stories[0].stdout
+    assert "Tokens are counted by cl100k_base." in told
     found = re.findall(
         r"(/\w+): +JSON +([\d,]+) tokens, +([\d,]+) bytes; +TOON +([\d,]+) tokens, +([\d,]+) bytes",
-        done.stdout,
+        told,
     )
     assert [page for page, *_ in found] == ["/index", "/cart", "/orders"]
     json_tokens, json_bytes, toon_tokens, toon_bytes = (
@@ -192,17 +202,33 @@ def test_the_site_ends_even_when_its_parent_is_killed(tmp_path: Path) -> None:
             time.sleep(0.1)
 
 
-def test_staff_log_in_with_the_printed_password(tmp_path: Path) -> None:
-    with (
-        served("--database", tmp_path / "shop.sqlite3") as (_, origin, user, password),
-        httpx.Client(base_url=origin, trust_env=False, timeout=30, follow_redirects=True) as browser,
-    ):
+@dataclass(frozen=True)
+class Shop:
+    """A shop that is open, and what its demo printed: ``customers`` are passwords by name."""
+
+    database: Path
+    origin: str
+    user: str
+    password: str
+    told: dict[str, str]
+    customers: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    database = tmp_path_factory.mktemp("open") / "a shop.sqlite3"
+    with served("--database", database) as (process, *login):
+        yield Shop(database, *login, lines_for_people(process), passwords(process))
+
+
+def test_staff_log_in_with_the_printed_password(shop: Shop) -> None:
+    with httpx.Client(base_url=shop.origin, trust_env=False, timeout=30, follow_redirects=True) as browser:
         page = browser.get("/admin/login/")
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
         assert token is not None
         answer = browser.post(
             "/admin/login/?next=/admin/shop/product/",
-            data={"username": user, "password": password, "csrfmiddlewaretoken": token[1]},
+            data={"username": shop.user, "password": shop.password, "csrfmiddlewaretoken": token[1]},
         )
         assert answer.status_code == 200
         assert "Copy paper A4" in answer.text
@@ -235,47 +261,41 @@ def passwords(process: subprocess.Popen[str]) -> dict[str, str]:
     return dict(re.fullmatch(r"customer: (\S+) (\S+)\n", line).groups() for line in lines)  # type: ignore[union-attr]
 
 
-def test_people_log_in_with_the_printed_passwords_to_a_shop_with_some_life(tmp_path: Path) -> None:
-    with served("--database", tmp_path / "shop.sqlite3") as (process, origin, user, password):
-        lines_for_people(process)
-        customers = passwords(process)
-        assert sorted(customers) == ["ada", "grace"]
-        grace = Browser(origin)
-        grace.log_in("grace", customers["grace"])
-        assert "Refund: pending" in grace.open("/orders")
-        staff = Browser(origin)
-        staff.log_in(user, password)
-        page = " ".join(re.sub(r"<[^>]+>", " ", staff.open("/control-panel")).split())
-        assert "2 requests wait for a decision." in page
-        assert re.search(r"req-3 Refund For grace, order or_[\w-]{22} \$42\.00 Approve", page)
-        assert "req-1 Large purchase ada $267.00 approved staff" in page
-        assert "2 reviews" in staff.open("/products/copy-paper-a4")
+def test_people_log_in_with_the_printed_passwords_to_a_shop_with_some_life(shop: Shop) -> None:
+    assert sorted(shop.customers) == ["ada", "grace"]
+    grace = Browser(shop.origin)
+    grace.log_in("grace", shop.customers["grace"])
+    assert "Refund: pending" in grace.open("/orders")
+    staff = Browser(shop.origin)
+    staff.log_in(shop.user, shop.password)
+    page = " ".join(re.sub(r"<[^>]+>", " ", staff.open("/control-panel")).split())
+    assert "2 requests wait for a decision." in page
+    assert re.search(r"req-3 Refund For grace, order or_[\w-]{22} \$42\.00 Approve", page)
+    assert "req-1 Large purchase ada $267.00 approved staff" in page
+    assert "2 reviews" in staff.open("/products/copy-paper-a4")
 
 
-def test_the_printed_lines_let_an_agent_in(tmp_path: Path) -> None:
-    database = tmp_path / "a shop.sqlite3"
-    with served("--database", database) as (process, origin, *_):
-        told = lines_for_people(process)
-        for name in (
-            "front page",
-            "admin, for the staff login",
-            "manifest",
-            "control panel, for the staff login",
-        ):
-            assert told[name].startswith(f"{origin}/")
-            assert httpx.get(told[name], trust_env=False, follow_redirects=True).status_code == 200
-        store = {"AGENTWEB_KEY_STORE": str(tmp_path / "agent-keys.json")}
-        issued = run(told["let an agent in"], **store)
-        assert issued.returncode == 0, issued.stderr
-        assert issued.stderr == ""
-        assert f" for {origin.partition('://')[2]}, until " in issued.stdout
-        client = f"{sys.executable} -m agentweb.client"
-        added = run(f"{told['let an agent in']} | {client} add-grant -", **store)
-        assert added.returncode == 0, added.stderr
-        cart = '{"product_id": "hojicha-100", "quantity": 1}'
-        called = run(f"{client} call {origin} add_to_cart '{cart}'", **store)
-        assert called.returncode == 0, called.stderr
-        assert "cart_id" in called.stdout
+def test_the_printed_lines_let_an_agent_in(shop: Shop, tmp_path: Path) -> None:
+    for name in (
+        "front page",
+        "admin, for the staff login",
+        "manifest",
+        "control panel, for the staff login",
+    ):
+        assert shop.told[name].startswith(f"{shop.origin}/")
+        assert httpx.get(shop.told[name], trust_env=False, follow_redirects=True).status_code == 200
+    store = {"AGENTWEB_KEY_STORE": str(tmp_path / "agent-keys.json")}
+    issued = run(shop.told["let an agent in"], **store)
+    assert issued.returncode == 0, issued.stderr
+    assert issued.stderr == ""
+    assert f" for {shop.origin.partition('://')[2]}, until " in issued.stdout
+    client = f"{sys.executable} -m agentweb.client"
+    added = run(f"{shop.told['let an agent in']} | {client} add-grant -", **store)
+    assert added.returncode == 0, added.stderr
+    cart = '{"product_id": "hojicha-100", "quantity": 1}'
+    called = run(f"{client} call {shop.origin} add_to_cart '{cart}'", **store)
+    assert called.returncode == 0, called.stderr
+    assert "cart_id" in called.stdout
 
 
 GRANT = "import sys; from django.conf import settings; sys.stdout.write(settings.AGENTWEB['ORIGIN'])"
@@ -340,11 +360,9 @@ def test_a_busy_port_is_said_clearly(tmp_path: Path) -> None:
     assert done.stdout == ""
 
 
-def test_two_demos_on_one_database_do_not_collide(tmp_path: Path) -> None:
-    database = tmp_path / "shop.sqlite3"
-    with served("--database", database):
-        insisting = tell("--database", database, cwd=tmp_path)
-        easy = tell(cwd=tmp_path, AGENTWEB_DEMO_DATABASE=str(database))
+def test_two_demos_on_one_database_do_not_collide(shop: Shop, tmp_path: Path) -> None:
+    insisting = tell("--database", shop.database, cwd=tmp_path)
+    easy = tell(cwd=tmp_path, AGENTWEB_DEMO_DATABASE=str(shop.database))
     assert insisting.returncode == 1
     assert "Another demo is using" in insisting.stderr
     assert "--database" in insisting.stderr
