@@ -29,6 +29,8 @@ from agentweb.awp.analytics.models import AgentRequests
 from agentweb.awp.content.admin import ContentPageAdmin, ContentRunAdmin
 from agentweb.awp.content.models import ContentPage, ContentRun
 from agentweb.catalog.registry import registry
+from agentweb.index.admin import IndexedSiteAdmin
+from agentweb.index.models import IndexedSite
 from agentweb.invoke.admin import AuditEntryAdmin, IdempotencyRecordAdmin
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.admin import ReceiptAdmin
@@ -79,6 +81,7 @@ PAGES = {
     ContentRun: ContentRunAdmin,
     Grant: _GrantAdmin,
     IdempotencyRecord: IdempotencyRecordAdmin,
+    IndexedSite: IndexedSiteAdmin,
     LogConsumer: LogConsumerAdmin,
     Message: MessageAdmin,
     PrincipalKey: PrincipalKeyAdmin,

@@ -25,6 +25,9 @@ from agentweb.awp.content.periods import CONTENT_SECONDS
 SWEEP: Final = hints.TASK
 RETENTION: Final = "agentweb.retention"
 CONTENT: Final = "agentweb.content"
+BACKGROUND: Final = "agentweb.background"
+BACKGROUND_SECONDS: Final = 300.0
+"""How often what rooms do in the background is looked for: sites of the index that are due."""
 
 SCHEDULE: Final[dict[str, dict[str, Any]]] = {
     "agentweb-sweep": {
@@ -42,6 +45,12 @@ SCHEDULE: Final[dict[str, dict[str, Any]]] = {
         "schedule": CONTENT_SECONDS,
         # Not in our queue: it may take minutes, and a message would wait for them.
         "options": {"expires": CONTENT_SECONDS},
+    },
+    "agentweb-background": {
+        "task": BACKGROUND,
+        "schedule": BACKGROUND_SECONDS,
+        # Not in our queue either, for the same reason.
+        "options": {"expires": BACKGROUND_SECONDS},
     },
 }
 """For ``beat_schedule``. What waited longer than until the next one is not run any more."""

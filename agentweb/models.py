@@ -30,6 +30,7 @@ from agentweb.aip.models import BrowserCall, OpenPage
 from agentweb.awp.analytics.models import AgentRequests
 from agentweb.awp.content.models import ContentPage, ContentPart, ContentRun
 from agentweb.awp.search.models import SearchedPage, SearchPosting, SearchTerm
+from agentweb.index.models import IndexedEntry, IndexedPosting, IndexedSite, IndexedTerm
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.models import Agreement, Receipt, ReceiptHead, ReceiptParty
 
@@ -50,6 +51,10 @@ __all__ = [
     "Event",
     "Grant",
     "IdempotencyRecord",
+    "IndexedEntry",
+    "IndexedPosting",
+    "IndexedSite",
+    "IndexedTerm",
     "LogConsumer",
     "LogHead",
     "Mandate",

@@ -3,7 +3,8 @@
 A room is a package that has ``urls`` (``urlpatterns``, and ``well_known`` for what must answer at the root of the
 host; importing it registers the room's doors) and ``checks`` (``CHECKS``, functions as Django's system checks are).
 It may have ``documents`` (``documents()``, its public documents), ``probes`` (``PROBES``, for the doctor) and
-``retention`` (``clear_expired(at)``, rows deleted of each kind).
+``retention`` (``clear_expired(at)``, rows deleted of each kind) and ``background`` (``run(stopping)``, work that the
+worker and Celery do once in a while and that may take minutes; what was done of each kind).
 """
 
 from __future__ import annotations
@@ -31,9 +32,13 @@ ROOMS: Final = conf.ROOMS
 
 
 def switched_on() -> tuple[str, ...]:
-    """The rooms that are on, by the setting ROOMS: all, where it is unset."""
+    """The rooms that are on, by the setting ROOMS: where it is unset, all but those that have to be named."""
     wanted = conf.get("ROOMS")
-    return tuple(room for room in ROOMS if wanted is None or room in wanted)
+    return tuple(
+        room
+        for room in ROOMS
+        if (room in wanted if wanted is not None else room not in conf.UNLESS_NAMED)
+    )
 
 
 def takes_grants() -> bool:
@@ -78,6 +83,19 @@ def clear_expired(at: datetime) -> dict[str, int]:
     found: dict[str, int] = {}
     for module in _those_with("retention"):
         found |= module.clear_expired(at)
+    return found
+
+
+def has_background() -> bool:
+    """Whether a room that is on does anything in the background."""
+    return bool(_those_with("background"))
+
+
+def background(stopping: Callable[[], bool]) -> dict[str, int]:
+    """Do what every room that is on does in the background and is due, until it is done or ``stopping``."""
+    found: dict[str, int] = {}
+    for module in _those_with("background"):
+        found |= module.run(stopping)
     return found
 
 

@@ -13,7 +13,7 @@ from celery import shared_task
 from agentweb import rooms, upkeep
 from agentweb.aim.sweep import sweep as sweep_log
 from agentweb.awp.content import running as content
-from agentweb.beat import CONTENT, RETENTION, SWEEP
+from agentweb.beat import BACKGROUND, CONTENT, RETENTION, SWEEP
 
 
 @shared_task(name=SWEEP, ignore_result=True)
@@ -26,6 +26,12 @@ def sweep() -> dict[str, int]:
 def retention() -> dict[str, int]:
     """Delete what is over, as ``clear_expired`` does."""
     return upkeep.clear_expired()
+
+
+@shared_task(name=BACKGROUND, ignore_result=True)
+def background() -> dict[str, int]:
+    """What the rooms do once in a while, and is due: asking the sites of the index anew."""
+    return rooms.background(lambda: False)
 
 
 @shared_task(name=CONTENT, ignore_result=True)

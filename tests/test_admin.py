@@ -45,6 +45,8 @@ def test_every_model_has_its_page_or_a_reason_for_none() -> None:
     without |= {"ContentPart"}
     # The index of search, which is made of the content.
     without |= {"SearchPosting", "SearchTerm", "SearchedPage"}
+    # Shown with their site, and the index of those.
+    without |= {"IndexedEntry", "IndexedPosting", "IndexedTerm"}
     models = {model.__name__ for model in apps.get_app_config("agentweb").get_models()}
     assert {model.__name__ for model in PAGES} == models - without
     assert all(admin.site.is_registered(model) for model in PAGES)

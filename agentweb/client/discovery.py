@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
@@ -74,7 +75,7 @@ class Discovery:
         else:
             if sign is not None and (refused := read_error(answer)) is not None:
                 raise refused
-            entry = _Entry(_read(answer, where), answer.headers.get("etag"), fresh_until)
+            entry = _Entry(read_answer(answer, where), answer.headers.get("etag"), fresh_until)
         with self._lock:
             self._entries.pop((where, reader), None)
             self._entries[where, reader] = entry
@@ -112,19 +113,27 @@ class Discovery:
                     Code.SITE_UNREACHABLE,
                     f"The site is busy (status {answer.status}); try later.",
                     retry_after=asked,
+                    reason="busy",
                 )
 
     def _fetch_once(self, where: str, headers: Mapping[str, str], sign: Sign | None) -> Answer:
-        try:
+        with refusing_as_manifest():
             if sign is None:
                 return self._transport.get(where, headers=headers, max_bytes=MAX_BYTES)
             # A signature is for one address, so a signed request is never redirected.
             signed = {**headers, **sign(where)}
             return self._transport.send("GET", where, headers=signed, max_bytes=MAX_BYTES)
-        except ClientError as error:
-            if error.code == Code.RESPONSE_INVALID:
-                raise ClientError(Code.MANIFEST_INVALID, error.message) from None
-            raise
+
+
+@contextmanager
+def refusing_as_manifest() -> Iterator[None]:
+    """What is wrong with an answer in the block is wrong with a manifest: ``manifest_invalid``, with its ``reason``."""
+    try:
+        yield
+    except ClientError as error:
+        if error.code == Code.RESPONSE_INVALID:
+            raise ClientError(Code.MANIFEST_INVALID, error.message, **error.extra) from None
+        raise
 
 
 def manifest_url(url: str) -> str:
@@ -136,20 +145,30 @@ def manifest_url(url: str) -> str:
     given: object = url  # from a model, too
     if not isinstance(given, str):
         raise ClientError(
-            Code.SITE_UNREACHABLE, f"The address of a site is a text, not {type(given).__name__}."
+            Code.SITE_UNREACHABLE,
+            f"The address of a site is a text, not {type(given).__name__}.",
+            reason="url",
         )
     if "://" not in url:
         raise ClientError(
             Code.SITE_UNREACHABLE,
             f"{url[:200]!r} has no scheme; write https://{url[:200]}, or http:// for a site on your own machine.",
+            reason="url",
         )
     try:
         return f"{url.partition('://')[0].lower()}://{authority_of(url)}{WELL_KNOWN}"
     except ValueError as error:
-        raise ClientError(Code.SITE_UNREACHABLE, f"This is not the address of a site: {error}") from None
+        raise ClientError(
+            Code.SITE_UNREACHABLE, f"This is not the address of a site: {error}", reason="url"
+        ) from None
 
 
-def _read(answer: Answer, where: str) -> Manifest:
+def read_answer(answer: Answer, where: str) -> Manifest:
+    """The manifest in what the address ``where`` answered.
+
+    Raises ClientError ``manifest_invalid`` with a ``reason``: ``status``, ``media_type``, ``json`` for what is no JSON
+    or JSON that we do not take, ``site`` for one that calls itself another site, else ``shape``.
+    """
     if answer.status != 200:
         raise ClientError(
             Code.MANIFEST_INVALID,
@@ -157,13 +176,18 @@ def _read(answer: Answer, where: str) -> Manifest:
             if answer.status in _MOVED
             else f"The site publishes no action manifest (status {answer.status} at {WELL_KNOWN}).",
             http_status=answer.status,
+            reason="status",
         )
     if not _JSON.fullmatch(answer.headers.get("content-type", "").strip()):
-        raise ClientError(Code.MANIFEST_INVALID, "The manifest is not served as application/json.")
+        raise ClientError(
+            Code.MANIFEST_INVALID, "The manifest is not served as application/json.", reason="media_type"
+        )
     try:
         document = loads(answer.body, max_bytes=MAX_BYTES)
     except AgentError as error:
-        raise ClientError(Code.MANIFEST_INVALID, f"The manifest is not JSON: {error.message}") from None
+        raise ClientError(
+            Code.MANIFEST_INVALID, f"The manifest is not JSON: {error.message}", reason="json"
+        ) from None
     return read_manifest(document, site=authority_of(where), url=answer.url)
 
 

@@ -68,12 +68,15 @@ class SiteError(AgentError):
 
 
 class UnreachableError(ClientError):
-    """No answer came. ``may_have_arrived`` says whether the site may have read the request all the same."""
+    """No answer came. ``may_have_arrived`` says whether the site may have read the request all the same.
+
+    The ``reason`` is ``host`` for a name that is not found, ``time`` when it took too long, else ``connection``.
+    """
 
     default_code = Code.SITE_UNREACHABLE
 
-    def __init__(self, message: str, *, may_have_arrived: bool) -> None:
-        super().__init__(None, message)
+    def __init__(self, message: str, *, may_have_arrived: bool, reason: str = "connection") -> None:
+        super().__init__(None, message, reason=reason)
         self.may_have_arrived = may_have_arrived
 
 

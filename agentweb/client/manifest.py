@@ -87,6 +87,7 @@ class ManifestAction:
                 f"The site's input schema of {self.name} cannot be used: {error}",
                 problems=list(error.problems),
                 action=self.name,
+                reason="schema",
             ) from None
 
 
@@ -339,4 +340,5 @@ def _invalid(problems: list[Problem], what: str = "The site's manifest") -> Clie
         Code.MANIFEST_INVALID,
         f"{what} cannot be used: {first['pointer'] or 'the manifest'}: {first['message']}",
         problems=problems[:_MAX_PROBLEMS],
+        reason="site" if any(each["pointer"] == "/site" for each in problems) else "shape",
     )

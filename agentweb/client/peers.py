@@ -17,17 +17,18 @@ from agentweb.wire.errors import ClientError, Code
 
 
 class PeerGuard:
-    """Ends connections to addresses that are not public. ``allowed`` are hosts the caller vouches for."""
+    """Ends connections to addresses that are not public. ``allowed`` are hosts the caller vouches for; ``loopback``:
+    this machine's own names too."""
 
-    def __init__(self, allowed: Collection[str] = ()) -> None:
-        self._allowed = frozenset(allowed)
+    def __init__(self, allowed: Collection[str] = (), *, loopback: bool = True) -> None:
+        self._trusted = frozenset(allowed) | (LOOPBACK if loopback else frozenset())
         self._local = threading.local()
 
     def trace(self, name: str, info: dict[str, Any], *, host: str) -> None:
         """For httpcore's extension ``trace``; ``host`` is that of the URL in ASCII, as it is connected to.
 
         A connection to another host is one to a proxy of the caller's own, which is theirs to choose. Raises
-        ClientError ``site_unreachable`` after closing the connection.
+        ClientError ``site_unreachable``, with the ``reason`` ``rebinding``, after closing the connection.
         """
         if name.endswith(".connect_tcp.started"):
             self._local.host = str(info.get("host", "")).lower()
@@ -35,7 +36,7 @@ class PeerGuard:
             self._check(host.lower(), info["return_value"])
 
     def _check(self, host: str, stream: Any) -> None:
-        if host in LOOPBACK or host in self._allowed:
+        if host in self._trusted:
             return
         peer = stream.get_extra_info("server_addr")
         if not peer or not is_public(ipaddress.ip_address(str(peer[0]).partition("%")[0])):
@@ -43,4 +44,5 @@ class PeerGuard:
             raise ClientError(
                 Code.SITE_UNREACHABLE,
                 f"{host} led to an address that is not public when it was called; nothing was sent to it.",
+                reason="rebinding",
             )

@@ -42,20 +42,28 @@ class Answer:
 
 
 class Transport:
-    """Sends requests. ``allowed`` hosts are called although they are not public; ``seconds`` bound one request.
+    """Sends requests. ``allowed`` hosts are called although they are not public; ``seconds`` bound one request, and a
+    document with its redirects.
 
     With a client of the caller's own, its proxies and TLS settings hold; redirects, cookies and netrc stay off.
+    ``loopback`` is as in ``addresses.check_url``: False for whoever fetches what strangers name.
     """
 
     def __init__(
-        self, http: httpx.Client | None = None, *, allowed: Collection[str] = (), seconds: float = 10.0
+        self,
+        http: httpx.Client | None = None,
+        *,
+        allowed: Collection[str] = (),
+        seconds: float = 10.0,
+        loopback: bool = True,
     ) -> None:
         self._http = http
         self._owns_http = http is None
         self._allowed = frozenset(host.lower() for host in allowed)
         self._seconds = seconds
         self._deadline = Deadline()
-        self._peers = PeerGuard(self._allowed)
+        self._loopback = loopback
+        self._peers = PeerGuard(self._allowed, loopback=loopback)
 
     def wire_url(self, url: str, base: str | None = None) -> str:
         """The URL exactly as it will be on the wire, without fragment: what a signature must cover.
@@ -72,7 +80,9 @@ class Transport:
             wired = f"{parsed.scheme}://{parsed.netloc.decode('ascii')}{path}"
             authority_of(wired)
         except (httpx.InvalidURL, ValueError) as error:
-            raise ClientError(Code.SITE_UNREACHABLE, f"The URL cannot be called: {error}") from None
+            raise ClientError(
+                Code.SITE_UNREACHABLE, f"The URL cannot be called: {error}", reason="url"
+            ) from None
         return wired
 
     def send(
@@ -81,11 +91,25 @@ class Transport:
         """One request and its whole answer, whatever its status; redirects are answers too.
 
         Raises UnreachableError when no answer came (or not within the time), ClientError ``response_invalid``
-        for an answer over ``max_bytes`` or in a content coding, ``site_unreachable`` for a forbidden address.
+        (``reason`` ``too_large``, ``content_coding``) for an answer over ``max_bytes`` or in a content coding,
+        ``site_unreachable`` for a forbidden address.
         """
+        return self._send(
+            method, url, headers, body, max_bytes=max_bytes, deadline=time.monotonic() + self._seconds
+        )
+
+    def _send(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        max_bytes: int,
+        deadline: float,
+    ) -> Answer:
         client = self._client()
-        check_url(url, self._allowed)
-        deadline = time.monotonic() + self._seconds
+        check_url(url, self._allowed, loopback=self._loopback)
 
         def trace(name: str, info: dict[str, Any]) -> None:
             self._peers.trace(name, info, host=request.url.raw_host.decode("ascii"))
@@ -114,11 +138,15 @@ class Transport:
             httpx.UnsupportedProtocol,
         ) as error:
             raise UnreachableError(
-                f"No connection to {_host_and_port(request.url)}: {_why(error)}.", may_have_arrived=False
+                f"No connection to {_host_and_port(request.url)}: {_why(error)}.",
+                may_have_arrived=False,
+                reason=_reason(error),
             ) from None
         except httpx.TransportError as error:
             raise UnreachableError(
-                f"{_host_and_port(request.url)} did not answer: {_why(error)}.", may_have_arrived=True
+                f"{_host_and_port(request.url)} did not answer: {_why(error)}.",
+                may_have_arrived=True,
+                reason=_reason(error),
             ) from None
         names = {name.lower(): value for name, value in response.headers.items()}
         return Answer(response.status_code, names, received, url)
@@ -126,17 +154,27 @@ class Transport:
     def get(self, url: str, *, headers: Mapping[str, str], max_bytes: int) -> Answer:
         """A document; up to three redirects are followed, on the same scheme and host only.
 
-        Raises as ``send``, and ClientError ``site_unreachable`` for any other redirect.
+        Raises as ``send``, and ClientError ``site_unreachable`` for any other redirect (``reason`` ``redirect``,
+        ``redirects`` for too many).
         """
         origin = url.partition("://")[0], authority_of(url)
+        deadline = time.monotonic() + self._seconds
         for _ in range(MAX_REDIRECTS + 1):
-            answer = self.send("GET", url, headers=headers, max_bytes=max_bytes)
+            answer = self._send("GET", url, headers, b"", max_bytes=max_bytes, deadline=deadline)
             if answer.status not in _REDIRECTS or "location" not in answer.headers:
                 return answer
             url = self.wire_url(answer.headers["location"], base=url)
             if (url.partition("://")[0], authority_of(url)) != origin:
-                raise ClientError(Code.SITE_UNREACHABLE, "The site redirects to another host; call that one.")
-        raise ClientError(Code.SITE_UNREACHABLE, f"The site redirects more than {MAX_REDIRECTS} times.")
+                raise ClientError(
+                    Code.SITE_UNREACHABLE,
+                    "The site redirects to another host; call that one.",
+                    reason="redirect",
+                )
+        raise ClientError(
+            Code.SITE_UNREACHABLE,
+            f"The site redirects more than {MAX_REDIRECTS} times.",
+            reason="redirects",
+        )
 
     def close(self) -> None:
         """Close the connections, unless the client was the caller's own."""
@@ -163,21 +201,33 @@ def _require_httpx() -> None:
 def _read(response: httpx.Response, max_bytes: int, deadline: float) -> bytes:
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in {"", "identity"}:
-        raise ClientError(Code.RESPONSE_INVALID, "The site packed its answer although it was told not to.")
+        raise ClientError(
+            Code.RESPONSE_INVALID,
+            "The site packed its answer although it was told not to.",
+            reason="content_coding",
+        )
     received = bytearray()
     # A transport of somebody's own may hand over the answer whole.
     for chunk in [response.content] if response.is_stream_consumed else response.iter_raw():
         received += chunk
         if len(received) > max_bytes:
-            raise ClientError(Code.RESPONSE_INVALID, f"The answer is larger than {max_bytes} bytes.")
+            raise ClientError(
+                Code.RESPONSE_INVALID, f"The answer is larger than {max_bytes} bytes.", reason="too_large"
+            )
         if time.monotonic() > deadline:
-            raise UnreachableError("The answer took too long to arrive.", may_have_arrived=True)
+            raise UnreachableError(
+                "The answer took too long to arrive.", may_have_arrived=True, reason="time"
+            )
     return bytes(received)
 
 
 def _host_and_port(url: httpx.URL) -> str:
     """``shop.example port 443``: the port also where the URL leaves it out."""
     return f"{url.host} port {url.port or (443 if url.scheme == 'https' else 80)}"
+
+
+def _reason(error: Exception) -> str:
+    return "time" if isinstance(error, httpx.TimeoutException) else "connection"
 
 
 def _why(error: Exception) -> str:

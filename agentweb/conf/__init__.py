@@ -14,13 +14,14 @@ from typing import Any, Final
 from django.conf import settings
 
 from agentweb.conf.table import GROUPS, SETTINGS
-from agentweb.conf.values import ROOMS, UNIX, Proxy, Setting, proxy_of
+from agentweb.conf.values import ROOMS, UNIX, UNLESS_NAMED, Proxy, Setting, proxy_of
 
 __all__ = [
     "GROUPS",
     "ROOMS",
     "SETTINGS",
     "UNIX",
+    "UNLESS_NAMED",
     "Proxy",
     "Setting",
     "dangers",

@@ -62,6 +62,40 @@ GROUPS: Final[dict[str, dict[str, Setting]]] = {
         ),
         "ANALYTICS_DAYS": Setting("content", 400, "How long these counts are kept.", values.whole(1, 3_650)),
     },
+    "INDEX": {
+        "SUBMISSIONS": Setting(
+            "index",
+            True,
+            "Whether anybody may name a site at /agent-index/manifests, whose manifest the server then fetches.",
+            values.switch,
+        ),
+        "SUBMISSION_RATE": Setting(
+            "index", (0.05, 20), "Sites that one address may name: (a second, burst).", values.rate
+        ),
+        "FETCHES": Setting(
+            "index",
+            2,
+            "Sites that one process asks at a time for who names them, each for up to 20 seconds; the others wait for "
+            "the worker. With 0, all do.",
+            values.whole(0, 100),
+        ),
+        "REFRESH_HOURS": Setting(
+            "index",
+            24,
+            "How long a manifest is good before its site is asked again; after twice as long it is stale.",
+            values.whole(1, 8_760),
+        ),
+        "SITES": Setting(
+            "index", 10_000, "Sites that others may have named at most.", values.whole(1, 10_000_000)
+        ),
+        "ALLOW_HOSTS": Setting(
+            "index",
+            (),
+            "Hosts that are called although their addresses are not public, also without TLS: your own, "
+            "'intranet.example' or '127.0.0.1'.",
+            values.names,
+        ),
+    },
 }
 """The keys of those settings that are dicts themselves."""
 
@@ -76,8 +110,8 @@ SETTINGS: Final[dict[str, Setting]] = {
     "ROOMS": Setting(
         "site",
         None,
-        "The protocols that the site speaks, some of 'aip', 'awp', 'agent_actions', 'aim'; those that are left out "
-        "answer nothing. Unset, all. Read when the site starts.",
+        "The protocols that the site speaks, some of 'aip', 'awp', 'agent_actions', 'aim', 'index'; those that are "
+        "left out answer nothing. Unset, all but 'index', with which the site calls others. Read when the site starts.",
         values.rooms,
     ),
     "ACTION_PREFIX": Setting(
@@ -311,6 +345,12 @@ SETTINGS: Final[dict[str, Setting]] = {
         "What the site is called and says of itself, and where the texts of its pages come from: a dict with the keys "
         "below.",
         values.dict_of(GROUPS["AWP"]),
+    ),
+    "INDEX": Setting(
+        "index",
+        {},
+        "The index of other sites' actions, where ROOMS has 'index': a dict with the keys below.",
+        values.dict_of(GROUPS["INDEX"]),
     ),
     "AUDIT_DAYS": Setting("invocation", 90, "How long audit rows are kept.", values.whole(1, 3_650)),
     "SENSITIVE_NAMES": Setting(

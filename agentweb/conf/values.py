@@ -114,8 +114,11 @@ def proxies(value: Any) -> str | None:
     )
 
 
-ROOMS: Final = ("aip", "awp", "aim", "agent_actions")
+ROOMS: Final = ("aip", "awp", "aim", "index", "agent_actions")
 """The protocols that there are, in the order in which they are asked for a URL."""
+
+UNLESS_NAMED: Final = frozenset({"index"})
+"""Those that are off unless ROOMS names them: with them the site calls other sites, which no shop means to."""
 
 
 def rooms(value: Any) -> str | None:

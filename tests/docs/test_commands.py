@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import load_command_class
 from django.core.management.base import BaseCommand
 
 import agentweb
+from agentweb import rooms
 from agentweb.doctor.calling import REACHED
 from agentweb.doctor.examination import RUNS
 from agentweb.doctor.probes import all_probes
@@ -43,7 +45,8 @@ def test_every_option_is_listed(name: str) -> None:
     assert sorted(listed) == sorted(options(name))
 
 
-def test_every_finding_is_listed_with_its_level() -> None:
+def test_every_finding_is_listed_with_its_level(settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "ROOMS": list(rooms.ROOMS)}
     listed = re.findall(r"^\| `(D[0-9]{3})` \| (\w+) \| (production)? ?\|", DOCTOR, re.MULTILINE)
     probes = [
         (probe.id, str(probe.level), "production" if probe.is_for_production else "")

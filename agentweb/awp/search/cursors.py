@@ -1,70 +1,18 @@
-"""Cursors of a search: how far somebody has read its results.
-
-One is base64url of a byte for version and kind, of digests of the query and of the last result that was given, and of
-how many were given. Where that result is now, the next page goes on behind it, so what comes or goes meanwhile moves
-nobody by one; where it is gone, behind as many. A cursor of another query, or of another list of this site, is refused.
-"""
+"""Cursors of the site's search: see ``postings.cursors``."""
 
 from __future__ import annotations
 
-import hashlib
-import struct
-from dataclasses import dataclass
-from typing import Final
+from agentweb.postings import cursors
+from agentweb.postings.cursors import LENGTH, PAGES, Place
 
-from agentweb.wire.encoding import b64url, b64url_decode
-from agentweb.wire.errors import Code, RequestError
-
-# The messenger's cursors begin with 0x10 to 0x15.
-_KIND: Final = 0x20
-_SHAPE: Final = struct.Struct(">B8sH8s")
-LENGTH: Final = 26
-"""Characters of a cursor."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """After ``given`` results, of which ``last`` is the digest of the last one's name."""
-
-    given: int
-    last: bytes
-
-    @classmethod
-    def after(cls, given: int, name: str) -> Place:
-        return cls(given, _digest(name))
-
-    def is_at(self, name: str) -> bool:
-        """Whether the result of this name is the last that was given."""
-        return self.last == _digest(name)
+__all__ = ["LENGTH", "Place", "read", "write"]
 
 
 def write(query: str, place: Place) -> str:
     """The cursor of a place in the results of a query."""
-    return b64url(_SHAPE.pack(_KIND, _digest(query), place.given, place.last))
+    return cursors.write(PAGES, query, place)
 
 
 def read(query: str, cursor: str) -> Place:
     """The place that a cursor names. Raises invalid_cursor for one that was not given for this query."""
-    try:
-        if len(cursor) != LENGTH:
-            raise ValueError
-        kind, digest, given, last = _SHAPE.unpack(b64url_decode(cursor))
-    except (ValueError, struct.error):
-        raise _invalid("This is no cursor of a search") from None
-    if kind != _KIND:
-        raise _invalid("This is no cursor of a search")
-    if digest != _digest(query):
-        raise _invalid("This cursor belongs to another query")
-    return Place(given, last)
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()[:8]
-
-
-def _invalid(what: str) -> RequestError:
-    return RequestError(
-        Code.INVALID_CURSOR,
-        f"{what}; send next_cursor of the page before exactly as it came, with the same q, or no cursor.",
-        field="cursor",
-    )
+    return cursors.read(PAGES, query, cursor)

@@ -10,9 +10,9 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from django.db import connections, router, transaction
+from django.db import transaction
 from django.db.models import Count, Exists, OuterRef
 
 from agentweb.access.database import begun, patiently
@@ -20,11 +20,10 @@ from agentweb.awp.content.models import ContentPage, ContentPart
 from agentweb.awp.search.models import SearchedPage, SearchPosting, SearchTerm
 from agentweb.awp.search.terms import EVERY, Has, key_of, page_terms
 from agentweb.client.ranking_words import VERSION
+from agentweb.postings.rows import ROWS, add_counts, database_of, write_rows
 
 logger = logging.getLogger("agentweb.awp")
 
-_ROWS: Final = 240
-"""Rows of one statement; SQLite takes a thousand values."""
 _PAGES: Final = 25
 """Pages of one transaction. Their texts are in memory at once, and SQLite has one writer at a time."""
 
@@ -60,8 +59,8 @@ def index_pages(pages: Sequence[tuple[ContentPage, Sequence[str]]]) -> None:
             _remove(key, [term for term, has in old.items() if now.get(term) != has])
             added += [(term, key, *has) for term, has in now.items() if old.get(term) != has]
         # In the order of the index, whose leaves are read and written once then.
-        _write_rows(SearchPosting, ("term", "page", "impact", "place"), sorted(added))
-        _write_rows(
+        write_rows(SearchPosting, ("term", "page", "impact", "place"), sorted(added))
+        write_rows(
             SearchedPage,
             ("page", "digest", "version"),
             [(page.pk, page.digest, VERSION) for page, _texts in pages],
@@ -147,37 +146,14 @@ def _orphans() -> list[int]:
 
 
 def _database() -> str:
-    return router.db_for_write(SearchPosting) or "default"
+    return database_of(SearchPosting)
 
 
 def _remove(page: int, terms: Sequence[int]) -> None:
-    for start in range(0, len(terms), _ROWS):
-        SearchPosting.objects.filter(page=page, term__in=terms[start : start + _ROWS]).delete()
+    for start in range(0, len(terms), ROWS):
+        SearchPosting.objects.filter(page=page, term__in=terms[start : start + ROWS]).delete()
 
 
 def _count(counts: Mapping[int, int]) -> None:
-    """Add to the pages that have each term. In the order of the terms: nobody waits for whom it keeps waiting."""
-    table = connections[_database()].ops.quote_name(SearchTerm._meta.db_table)
-    _write_rows(
-        SearchTerm,
-        ("term", "pages"),
-        [(term, count) for term, count in sorted(counts.items()) if count],
-        f" ON CONFLICT (term) DO UPDATE SET pages = {table}.pages + excluded.pages",
-    )
-
-
-def _write_rows(
-    model: Any, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], ending: str = ""
-) -> None:
-    # Written out: hundreds of rows a page, for which the models would cost more than the database does.
-    connection = connections[_database()]
-    quote = connection.ops.quote_name
-    names = ", ".join(quote(column) for column in columns)
-    one = f"({', '.join(['%s'] * len(columns))})"
-    with connection.cursor() as cursor:
-        for start in range(0, len(rows), _ROWS):
-            some = rows[start : start + _ROWS]
-            cursor.execute(
-                f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES {', '.join([one] * len(some))}{ending}",  # noqa: S608
-                [value for row in some for value in row],
-            )
+    """Add to the pages that have each term."""
+    add_counts(SearchTerm, "pages", counts)

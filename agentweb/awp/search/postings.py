@@ -1,22 +1,16 @@
 """Reading the index: which pages have the terms of a query, looking at a bounded number of rows.
 
-The rarest terms choose the pages, as many of them as have LOOKED_AT postings together; the others only add to the
-scores of what was chosen. A common word says little, and reading all of its postings would cost the most.
+Which terms choose the pages, and which only add to the scores of what was chosen, says ``postings.choosing``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
 
 from django.db import connections, router
 
 from agentweb.awp.search.models import SearchPosting, SearchTerm
-
-LOOKED_AT: Final = 20_000
-"""Postings that are added up for one query."""
-CHOSEN: Final = 200
-"""Pages that are ranked to the end: nobody gets to see more of one query."""
+from agentweb.postings.choosing import CHOSEN, LOOKED_AT, choosing_terms
 
 
 def pages_having(terms: Collection[int]) -> dict[int, int]:
@@ -30,17 +24,11 @@ def page_scores(worth: Mapping[int, int], having: Mapping[int, int]) -> dict[int
 
     ``worth`` is weight times rarity of each term; a score is the sum of ``worth`` times impact.
     """
-    there = sorted((term for term in worth if having.get(term)), key=lambda term: (having[term], term))
-    if not there:
+    choosing, others = choosing_terms(worth, having, LOOKED_AT)
+    if not choosing:
         return {}
-    choosing, rows = there[:1], having[there[0]]
-    for term in there[1:]:
-        rows += having[term]
-        if rows > LOOKED_AT:
-            break
-        choosing.append(term)
-    found = _weightiest(choosing[0], worth) if having[choosing[0]] > LOOKED_AT else _summed(choosing, worth)
-    others = there[len(choosing) :]
+    is_common = having[choosing[0]] > LOOKED_AT
+    found = _weightiest(choosing[0], worth) if is_common else _summed(choosing, worth)
     if found and others:
         rest = SearchPosting.objects.filter(page__in=list(found), term__in=others)
         for page, term, impact in rest.values_list("page", "term", "impact"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -10,7 +9,10 @@ from urllib.parse import unquote
 
 from agentweb.awp.search.plain import headings, without_targets
 from agentweb.client.ranking import Field, impacts
-from agentweb.client.ranking_words import VERSION, name_terms, terms
+from agentweb.client.ranking_words import name_terms, terms
+from agentweb.postings.keys import EVERY, key_of
+
+__all__ = ["EVERY", "MAX_TERMS", "Has", "key_of", "page_terms"]
 
 TITLE: Final = Field(3, 6)
 DESCRIPTION: Final = Field(2, 20)
@@ -30,17 +32,6 @@ class Has(NamedTuple):
 
     impact: int
     place: int
-
-
-def key_of(term: str, version: str = VERSION) -> int:
-    """The number of a term: 64 bits of a digest, so of a million terms no two share one. Another version of terms has
-    other numbers, so what is left of an old one is never found."""
-    digest = hashlib.blake2b(f"{version}\0{term}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
-
-
-EVERY: Final = ""
-"""What every page has, once: how many have it is how many pages there are."""
 
 
 def page_terms(

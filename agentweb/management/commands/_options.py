@@ -101,6 +101,20 @@ def mandate_of(text: str | None, wrong: list[str]) -> Mandate | None:
     return Mandate(currency, *amounts) if len(amounts) == len(limits) else None
 
 
+def amount_of(text: str | None, currency: str | None, option: str, wrong: list[str]) -> int | None:
+    """An amount of a currency, in minor units; None for none."""
+    if text is None:
+        return None
+    if currency is None:
+        wrong.append(f"{option} needs --currency.")
+        return None
+    try:
+        return parse_amount(text, currency)
+    except MoneyError as error:
+        wrong.append(f"{option}: {error.message}")
+        return None
+
+
 def user_of(name: str | None, wrong: list[str]) -> Any:
     """The user of this name."""
     if name is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from typing import Any, Final
 from django.core.management.base import CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, close_old_connections, connections
 
-from agentweb import upkeep
+from agentweb import rooms, upkeep
 from agentweb.access.database import is_passing
 from agentweb.aim import wakeups
 from agentweb.aim.sweep import Swept, sweep
@@ -28,6 +29,8 @@ from agentweb.wire.clock import now_datetime
 
 logger = logging.getLogger("agentweb.worker")
 
+_BACKGROUND_SECONDS: Final = 30.0
+"""From one look for what may take long to the next."""
 _SLICE_SECONDS: Final = 0.25
 """How long a worker that waits takes at most to see that it is to end."""
 _GATHER_SECONDS: Final = 0.05
@@ -52,9 +55,10 @@ class Command(MigratedCommand):
         every = _seconds(options["every"])
         if options["once"]:
             swept, cleared = sweep(every), upkeep.clear_expired()
+            rooms.background(lambda: False)
             self._report(swept, cleared, as_json=options["json"])
             return
-        with _until_told_to_end() as stop:
+        with _until_told_to_end() as stop, _beside(stop):
             self._work(every, stop, as_json=options["json"])
 
     def _work(self, every: float, stop: _Stop, *, as_json: bool) -> None:
@@ -94,6 +98,38 @@ class Command(MigratedCommand):
             gone = ", ".join(f"{n} {what.replace('_', ' ')}" for what, n in (cleared or {}).items() if n)
             swept_ones = f"{swept.events} events swept, {swept.told} signals sent, {swept.lag} left"
             self.stdout.write(f"{swept_ones}; deleted: {gone or 'nothing'}")
+
+
+@contextmanager
+def _beside(stop: _Stop) -> Iterator[None]:
+    """What may take minutes (asking other sites) is done in a thread of its own: no message waits for it."""
+    if not rooms.has_background():
+        yield
+        return
+    thread = threading.Thread(target=_background, args=(stop,), name="agentweb-background", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.is_set = True
+        thread.join(_LONGEST_BACKOFF)
+
+
+def _background(stop: _Stop) -> None:
+    try:
+        while not stop():
+            try:
+                close_old_connections()
+                rooms.background(stop)
+            except Exception:
+                # Whatever it is, messages go on, and so does the next look.
+                logger.exception("The work in the background failed")
+                connections.close_all()
+            until = time.monotonic() + _BACKGROUND_SECONDS
+            while not stop() and time.monotonic() < until:
+                time.sleep(_SLICE_SECONDS)
+    finally:
+        connections.close_all()
 
 
 class _Stop:

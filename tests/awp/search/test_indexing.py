@@ -140,7 +140,6 @@ def test_another_version_of_terms_is_taken_in_anew_and_never_mixed(monkeypatch: 
     write_page("cups", "Cups.")
     old = key_of("tea")
     monkeypatch.setattr(indexing, "VERSION", "2/test")
-    monkeypatch.setattr(terms, "VERSION", "2/test")
     monkeypatch.setattr(terms.key_of, "__defaults__", ("2/test",))
     assert key_of("tea") != old
     assert paths("tea") == []

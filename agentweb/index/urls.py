@@ -1,0 +1,23 @@
+"""The URLs of the index, all below ``/agent-index/``."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, re_path
+
+from agentweb import conf
+from agentweb.http.doors import Door, advertise
+from agentweb.http.views import NothingHere
+from agentweb.index.mount import FIND, MANIFESTS, ROOT
+from agentweb.index.views import FindView, ManifestsView
+
+well_known: list[URLPattern | URLResolver] = []
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    re_path(rf"^{FIND}/?$", FindView.as_view(), name="agent-index-find"),
+    re_path(rf"^{MANIFESTS}/?$", ManifestsView.as_view(), name="agent-index-manifests"),
+    re_path(rf"^{ROOT}(?:/|$)", NothingHere.as_view()),
+]
+
+advertise(
+    Door("index", f"/{FIND}", "application/json", is_open=lambda: "index" in (conf.get("ROOMS") or ()))
+)
