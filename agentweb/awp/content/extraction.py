@@ -84,10 +84,9 @@ def compiled(selector: str) -> CSSSelector:
 
 def _parsed(html: str) -> Element | None:
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    root: Element | None = etree.fromstring(
-        _LAST_TAGS.sub("", html.replace("\0", "")).encode(errors="replace") or b" ", parser
-    )
-    if root is not None and ("&#" in html or not is_usable(html)):
+    source = _LAST_TAGS.sub("", usable(html))
+    root: Element | None = etree.fromstring(source.encode(errors="replace") or b" ", parser)
+    if root is not None and "&#" in source:
         _make_usable(root)
     if any(error.type_name == _PARSER_LIMIT for error in parser.error_log):
         raise TooDeep("The page is nested too deeply to be read.")
@@ -95,6 +94,7 @@ def _parsed(html: str) -> Element | None:
 
 
 def _make_usable(root: Element) -> None:
+    """The same for what character references stand for."""
     for element in root.iter():
         if element.text and not is_usable(element.text):
             element.text = usable(element.text)

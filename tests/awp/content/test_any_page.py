@@ -75,6 +75,7 @@ def tokens(markdown: str) -> Iterator[Token]:
 @example("<p>&#xF8FB;x&#63740;(/y)")
 @example("<title>\uf8fd*</title><p>x")
 @example("<div>" * 200 + "<b>\x08x" + "&#xffff;y")
+@example("<b \x1f<a>x<c\x08c>")
 @example("<table>\x08x<tr><td>&#12;y</table>")
 def test_any_page_becomes_a_bounded_text_of_characters_that_are_seen(html: str) -> None:
     found = converted(html)
