@@ -29,6 +29,7 @@ from agentweb.aim.models import (
 from agentweb.aip.models import BrowserCall, OpenPage
 from agentweb.awp.analytics.models import AgentRequests
 from agentweb.awp.content.models import ContentPage, ContentPart, ContentRun
+from agentweb.awp.publishing.models import CountedText
 from agentweb.awp.search.models import SearchedPage, SearchPosting, SearchTerm
 from agentweb.index.models import IndexedEntry, IndexedPosting, IndexedSite, IndexedTerm
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
@@ -48,6 +49,7 @@ __all__ = [
     "ContentPage",
     "ContentPart",
     "ContentRun",
+    "CountedText",
     "Event",
     "Grant",
     "IdempotencyRecord",

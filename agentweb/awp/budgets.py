@@ -3,18 +3,42 @@
 AWP.md speaks of eight budgets of the seed; the seed's table has seven rows, which are these. Tokens are those of the
 GPT-4 tokenizer, ``agentweb.wire.tokens``. What is served never exceeds its budget; a source that does is said by a
 check, with ``Fitted.source_tokens`` and ``Fitted.overflow``.
+
+The tokenizer takes a moment to load, for which no request should wait. So whoever fits a text says how it is measured:
+by ``count``; without the tokenizer by ``at_most``, with which the same rules keep what surely fits; or by the counts
+that are kept of the site's texts (``publishing.counted``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
 from agentweb.awp.sentences import sentences
 from agentweb.wire import tokens
+from agentweb.wire.token_bounds import at_most
+
+__all__ = [
+    "API_DESCRIPTION",
+    "BUDGETS",
+    "DISCOVERY_DESCRIPTION",
+    "FUNCTION_DESCRIPTION",
+    "INSTRUCTIONS",
+    "LLMS_INTRO",
+    "MAX_BYTES_IN_TOKEN",
+    "PAGE",
+    "SUMMARY",
+    "Budget",
+    "Fitted",
+    "Measure",
+    "at_most",
+    "count",
+    "fit",
+    "fits",
+]
 
 MAX_BYTES_IN_TOKEN: Final = 128
 """The longest token of ``cl100k_base``: a text with more bytes than this times its budget need not be counted."""
@@ -57,8 +81,8 @@ BUDGETS: Final[tuple[Budget, ...]] = (
 class Fitted:
     """A text as it is served.
 
-    ``tokens`` are those of ``text``, ``source_tokens`` those of what it was made from; ``overflow`` is the rest of the
-    source that is not in ``text``, empty where nothing was cut.
+    ``tokens`` are those of ``text``, ``source_tokens`` those of what it was made from, as they were measured;
+    ``overflow`` is the rest of the source that is not in ``text``, empty where nothing was cut.
     """
 
     text: str
@@ -86,15 +110,19 @@ def count(text: str) -> int:
     return total
 
 
-def fits(text: str, most: int) -> bool:
-    """Whether the text has at most this many tokens; one that is surely too long or short enough is not counted."""
-    # A token has a byte at least. So a closing line is written without the tokenizer, which takes a moment to load.
+Measure = Callable[[str], int]
+"""The tokens of a text, or a number that they surely do not exceed: ``count``, ``at_most``, or of some texts each."""
+
+
+def fits(text: str, most: int, measure: Measure = count) -> bool:
+    """Whether the text has at most this many tokens; one that is surely too long or short enough is not measured."""
+    # A token has a byte at least.
     if len(text) <= most and len(text.encode("utf-8", "surrogatepass")) <= most:
         return True
-    return len(text) <= most * MAX_BYTES_IN_TOKEN and count(text) <= most
+    return len(text) <= most * MAX_BYTES_IN_TOKEN and measure(text) <= most
 
 
-def fit(text: str, budget: Budget | int, pointer: str = "") -> Fitted:
+def fit(text: str, budget: Budget | int, pointer: str = "", measure: Measure = count) -> Fitted:
     """The text where it is within the budget, else its longest run of whole sentences that is, and the pointer.
 
     The pointer says where the rest is, and follows a space unless it begins with white space itself. Where not even
@@ -102,31 +130,31 @@ def fit(text: str, budget: Budget | int, pointer: str = "") -> Fitted:
     pointer that fills the budget by itself.
     """
     most = budget.tokens if isinstance(budget, Budget) else budget
-    source = count(text)
+    source = measure(text)
     if source <= most:
         return Fitted(text, source, False, "", source)
     ending = pointer if not pointer or pointer[0].isspace() else f" {pointer}"
-    if count(_CUT_MARK + ending) >= most:
+    if measure(_CUT_MARK + ending) >= most:
         raise ValueError(f"The pointer leaves no room in a budget of {most} tokens.")
     for lengths, mark in (
         (_lengths(sentences(text)), ""),
         (_lengths(_WORD.findall(text)), _CUT_MARK),
         (range(1, len(text)), _CUT_MARK),
     ):
-        kept = _longest(text, lengths, mark + ending, most)
+        kept = _longest(text, lengths, mark + ending, most, measure)
         if kept:
             served = _ended(text, kept, mark + ending)
-            return Fitted(served, count(served), True, text[kept:].strip(), source)
+            return Fitted(served, measure(served), True, text[kept:].strip(), source)
     served = ending.lstrip()
-    return Fitted(served, count(served), True, text.strip(), source)
+    return Fitted(served, measure(served), True, text.strip(), source)
 
 
-def _longest(text: str, lengths: Sequence[int], ending: str, most: int) -> int:
+def _longest(text: str, lengths: Sequence[int], ending: str, most: int, measure: Measure) -> int:
     """The greatest of these lengths, which ascend, at which the text fits before its ending; 0 where none does."""
     low, high = 0, len(lengths)
     while low < high:
         middle = (low + high) // 2
-        if fits(_ended(text, lengths[middle], ending), most):
+        if fits(_ended(text, lengths[middle], ending), most, measure):
             low = middle + 1
         else:
             high = middle

@@ -21,7 +21,7 @@ from django.core.checks import CheckMessage, Error, Warning
 
 from agentweb import conf
 from agentweb.awp import budgets, languages, protocol
-from agentweb.awp.budgets import Budget
+from agentweb.awp.budgets import Budget, Measure
 from agentweb.awp.publishing import description, discovery, instructions, summary
 from agentweb.awp.publishing.content_map import EMPTY
 from agentweb.awp.publishing.facts import Facts, facts_of
@@ -52,7 +52,7 @@ _BELOW: Final = (
 
 def check_manifest(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """E090, as far as it can be known without the database: the content adds no member that could be wrong."""
-    facts = _facts()
+    facts = _facts(budgets.at_most)
     if facts is None:
         return []
     return [
@@ -66,8 +66,15 @@ def check_manifest(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 def check_budgets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """W090. Nothing served is ever over its budget; what was cut stands where the text points to."""
-    facts = _facts()
+    """W090. Nothing served is ever over its budget; what was cut stands where the text points to.
+
+    The tokenizer is loaded only when a text may be over its budget.
+    """
+    return _over_budget(budgets.count) if _over_budget(budgets.at_most) else []
+
+
+def _over_budget(measure: Measure) -> list[CheckMessage]:
+    facts = _facts(measure)
     if facts is None:
         return []
     return [
@@ -79,7 +86,7 @@ def check_budgets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="agentweb.W090",
         )
         for what, text, budget, hint, where in _texts(facts)
-        if (fitted := budgets.fit(text, budget)).is_cut
+        if (fitted := budgets.fit(text, budget, measure=measure)).is_cut
     ]
 
 
@@ -171,7 +178,7 @@ def check_llms(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-def _facts() -> Facts | None:
+def _facts(measure: Measure) -> Facts | None:
     """The facts without the content, which is in the database; None where settings are wrong of which E002 speaks."""
     if conf.problems():
         return None
@@ -179,7 +186,7 @@ def _facts() -> Facts | None:
         place = own_place()
     except ValueError:
         return None
-    return facts_of(place, languages.readable("")[0], EMPTY)
+    return facts_of(place, languages.readable("")[0], EMPTY, measure)
 
 
 def _texts(facts: Facts) -> Iterator[tuple[str, str, Budget, str, str | None]]:

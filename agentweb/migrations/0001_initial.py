@@ -60,6 +60,15 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="CountedText",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("digest", models.CharField(editable=False, max_length=64, unique=True)),
+                ("tokens", models.PositiveIntegerField()),
+                ("seen_at", models.DateTimeField()),
+            ],
+        ),
+        migrations.CreateModel(
             name="IndexedTerm",
             fields=[
                 ("term", models.BigIntegerField(primary_key=True, serialize=False)),

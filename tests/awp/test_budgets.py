@@ -58,33 +58,47 @@ def test_a_pointer_that_fills_the_budget_is_a_mistake() -> None:
         fit(TEXT, 5, "More of this text is at /x")
 
 
+def test_what_surely_fits_is_kept_without_the_tokenizer_by_the_same_rules() -> None:
+    most = budgets.at_most("Tea is made of leaves. Coffee is made of beans. More: /x")
+    fitted = fit(TEXT, most, "More: /x", budgets.at_most)
+    assert fitted.text == "Tea is made of leaves. Coffee is made of beans. More: /x"
+    assert (fitted.is_cut, fitted.tokens) == (True, most)
+    assert fitted.source_tokens == budgets.at_most(TEXT) > budgets.count(TEXT)
+    assert fitted.overflow == "Water is made of nothing else."
+    assert fit(TEXT, budgets.at_most(TEXT), "", budgets.at_most).text == TEXT
+
+
 def test_only_the_pointer_is_left_where_nothing_else_fits() -> None:
     assert fit("\u0fd5" * 100, 4, "x").text == "x"
 
 
+TEXTS = st.lists(
+    st.one_of(
+        st.text(max_size=12),
+        st.sampled_from(
+            [
+                "One two. ",
+                "שלום עולם. ",
+                "お茶です。",
+                "👩🏽‍🚀",
+                "- item\n",
+                "\n\n",
+                "e\u0301",
+                "a" * 300,
+                " ",
+            ]
+        ),
+    ),
+    max_size=60,
+).map("".join)
+POINTERS = st.sampled_from(["", "More: /x", "\n\nMore"])
+
+
 @settings(max_examples=examples(150), deadline=None)
 @given(
-    st.lists(
-        st.one_of(
-            st.text(max_size=12),
-            st.sampled_from(
-                [
-                    "One two. ",
-                    "שלום עולם. ",
-                    "お茶です。",
-                    "👩🏽‍🚀",
-                    "- item\n",
-                    "\n\n",
-                    "e\u0301",
-                    "a" * 300,
-                    " ",
-                ]
-            ),
-        ),
-        max_size=60,
-    ).map("".join),
+    TEXTS,
     st.integers(12, 120),
-    st.sampled_from(["", "More: /x", "\n\nMore"]),
+    POINTERS,
 )
 def test_what_is_served_is_within_the_budget_and_begins_the_source(
     text: str, most: int, pointer: str
@@ -93,6 +107,20 @@ def test_what_is_served_is_within_the_budget_and_begins_the_source(
     assert fitted.tokens == tokens.count(fitted.text) <= most
     assert fitted.source_tokens == tokens.count(text)
     assert fitted.is_cut == (fitted.source_tokens > most)
+    assert_begins(text, fitted, pointer)
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(TEXTS, st.integers(16, 200), POINTERS)
+def test_what_is_served_without_the_tokenizer_is_within_the_budget_too(
+    text: str, most: int, pointer: str
+) -> None:
+    fitted = fit(text, most, pointer, budgets.at_most)
+    assert tokens.count(fitted.text) <= fitted.tokens <= most
+    assert_begins(text, fitted, pointer)
+
+
+def assert_begins(text: str, fitted: budgets.Fitted, pointer: str) -> None:
     if fitted.is_cut:
         assert fitted.text.endswith(pointer)
         kept = fitted.text[: len(fitted.text) - len(pointer)].strip().removesuffix("…").strip()

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from agentweb.awp import discovery_schema
-from agentweb.awp.budgets import DISCOVERY_DESCRIPTION
+from agentweb.awp.budgets import DISCOVERY_DESCRIPTION, Measure, at_most, fits
 from agentweb.awp.compliance import recommendations
 from agentweb.awp.compliance.counting import count_for
 from agentweb.awp.compliance.problems import Problem, Severity, in_order
@@ -59,8 +59,11 @@ class Validation:
         return all(problem.severity is not Severity.ERROR for problem in self.problems)
 
 
-def validate(data: bytes, *, max_bytes: int = MAX_BYTES) -> Validation:
-    """Every problem of a manifest that is given as the bytes of its file. Raises nothing for any bytes."""
+def validate(data: bytes, *, max_bytes: int = MAX_BYTES, measure: Measure = at_most) -> Validation:
+    """Every problem of a manifest that is given as the bytes of its file. Raises nothing for any bytes.
+
+    Only what does not fit its budget by ``measure`` is counted, for which the tokenizer may have to be loaded.
+    """
     reading = read(data, max_bytes=max_bytes)
     problems = [
         Problem(Severity.ERROR, fault.code, fault.message, fault.fix, fault.pointer, fault.spot)
@@ -73,7 +76,7 @@ def validate(data: bytes, *, max_bytes: int = MAX_BYTES) -> Validation:
     problems += [_of_schema(each, reading) for each in found if each["pointer"] not in unsure]
     manifest = reading.value if isinstance(reading.value, dict) else None
     if manifest is not None:
-        problems += _over_budget(manifest, reading)
+        problems += _over_budget(manifest, reading, measure)
         problems += _unknown(manifest, reading)
         broken = {problem.pointer for problem in problems}
         problems += _recommended(manifest, reading, broken)
@@ -105,11 +108,11 @@ def _fix(pointer: str, code: str) -> str:
     return f"Write a text for each item of {above}." if above else "Correct it as the message says."
 
 
-def _over_budget(manifest: dict[str, Any], reading: Reading) -> Iterator[Problem]:
+def _over_budget(manifest: dict[str, Any], reading: Reading, measure: Measure) -> Iterator[Problem]:
     description = manifest.get("description")
-    if not isinstance(description, str):
-        return
     budget = DISCOVERY_DESCRIPTION
+    if not isinstance(description, str) or fits(description, budget.tokens, measure):
+        return
     count = count_for(description, budget)
     if count.tokens > budget.tokens:
         yield Problem(

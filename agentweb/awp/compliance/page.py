@@ -26,7 +26,7 @@ from agentweb.awp.compliance.excerpts import excerpt
 from agentweb.awp.compliance.manifest import Validation, validate
 from agentweb.awp.compliance.problems import Problem, counts
 from agentweb.awp.languages import readable
-from agentweb.awp.publishing import published
+from agentweb.awp.publishing import counted, published
 from agentweb.http import headers
 from agentweb.http.addresses import address_of
 from agentweb.http.documents import Place
@@ -135,7 +135,8 @@ def _limited(request: HttpRequest, text: str = "") -> HttpResponse | None:
 
 def _validated(request: HttpRequest, text: str, *, is_own: bool = False) -> HttpResponse:
     # A browser may send half of a surrogate pair, which no UTF-8 has.
-    found = validate(text.encode("utf-8", errors="replace"))
+    data = text.encode("utf-8", errors="replace")
+    found = validate(data, measure=counted.current().measure) if is_own else validate(data)
     return _page(request, text=text, found=found, is_own=is_own)
 
 

@@ -24,6 +24,7 @@ from agentweb.awp.content.outcomes import Failed, LeftOut, Report
 from agentweb.awp.content.rendering import Renderer
 from agentweb.awp.content.sources import Candidate
 from agentweb.awp.content.workers import look
+from agentweb.awp.publishing import counting
 from agentweb.awp.search import indexing
 from agentweb.http.asking import own_place
 
@@ -103,6 +104,7 @@ class Run:
             self.counts[REMOVED] += storing.remove_unseen(self.key)
         # What an earlier run was killed before, too.
         indexing.catch_up(tick=self._tick)
+        counting.count_texts(self._tick)
         self.is_done = True
 
     def summary(self) -> Summary:

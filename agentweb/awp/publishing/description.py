@@ -30,7 +30,7 @@ def source(facts: Facts) -> str:
 
 def description(facts: Facts, budget: Budget | int = budgets.DISCOVERY_DESCRIPTION) -> Fitted:
     """The description as it is served. What does not fit stands in the summary, to which it then points."""
-    return budgets.fit(source(facts), budget, f"More: {facts.path(SUMMARY)}")
+    return budgets.fit(source(facts), budget, f"More: {facts.path(SUMMARY)}", facts.measure)
 
 
 def _made(facts: Facts) -> str:

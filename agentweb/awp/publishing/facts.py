@@ -10,6 +10,7 @@ from django.utils import translation
 
 from agentweb import conf
 from agentweb.access import callers
+from agentweb.awp.budgets import Measure, count
 from agentweb.awp.content.published import Entry
 from agentweb.awp.protocol import content_path
 from agentweb.awp.publishing.content_map import ContentMap, registered_slug
@@ -33,7 +34,8 @@ class Facts:
     """Of a site at ``place``, in ``language``. The texts are those of the settings, None where the site sets none.
 
     ``pages`` and ``actions`` are those that everybody may know of. ``doors`` are the paths of what other rooms offer,
-    by name. ``registration`` is the path where an agent gets a session, or where people connect one.
+    by name. ``registration`` is the path where an agent gets a session, or where people connect one. ``measure`` is
+    how the texts are measured that are to fit a budget.
     """
 
     place: Place
@@ -49,6 +51,7 @@ class Facts:
     registration: str | None
     anonymous_rate: tuple[float, int]
     caller_rate: tuple[float, int]
+    measure: Measure = count
 
     def path(self, below: str) -> str:
         """The whole path of one of our addresses below the site's prefix."""
@@ -76,7 +79,7 @@ class Facts:
         return self.url(content_path(entry.slug))
 
 
-def facts_of(place: Place, language: str, content: ContentMap) -> Facts:
+def facts_of(place: Place, language: str, content: ContentMap, measure: Measure) -> Facts:
     """The facts as they are now. Guards are asked as AnonymousUser, whoever calls."""
     doors = {door.name: door.path_at(place) for door in all_doors()}
     return Facts(
@@ -93,6 +96,7 @@ def facts_of(place: Place, language: str, content: ContentMap) -> Facts:
         registration=path_of("sessions") or path_of("agents"),
         anonymous_rate=tuple(conf.get("ANONYMOUS_RATE")),
         caller_rate=tuple(conf.get("CALLER_RATE")),
+        measure=measure,
     )
 
 

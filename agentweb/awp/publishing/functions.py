@@ -36,9 +36,8 @@ def function(action: Action, facts: Facts) -> dict[str, Any]:
 def description(action: Action, facts: Facts) -> Fitted:
     """As it is served; what does not fit stands in the manifest of the actions."""
     where = facts.doors.get(ACTIONS_DOOR)
-    return budgets.fit(
-        action.description, budgets.FUNCTION_DESCRIPTION, "" if where is None else f"More: {where}"
-    )
+    pointer = "" if where is None else f"More: {where}"
+    return budgets.fit(action.description, budgets.FUNCTION_DESCRIPTION, pointer, facts.measure)
 
 
 def needs_authentication(action: Action) -> bool:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from agentweb.awp import budgets, protocol
 from agentweb.awp.publishing import description
 from agentweb.awp.publishing.content_map import Section
 from agentweb.awp.publishing.facts import Facts
 from agentweb.awp.publishing.wording import counted, link, one_line
+
+_TITLE_TOKENS: Final = 80
+"""Of a title, which a name in rare signs may fill the intro with."""
 
 
 def text(facts: Facts) -> str:
@@ -32,8 +37,9 @@ def text(facts: Facts) -> str:
 
 def intro(facts: Facts) -> str:
     """Title and quote, within their budget together."""
-    title = f"# {description.name(facts)}\n\n> "
-    room = budgets.LLMS_INTRO.tokens - budgets.count(title) - 1  # a token may be another where the two meet
+    name = budgets.fit(description.name(facts), _TITLE_TOKENS, measure=facts.measure).text
+    title = f"# {name}\n\n> "
+    room = budgets.LLMS_INTRO.tokens - facts.measure(title) - 1  # a token may be another where the two meet
     return title + one_line(description.description(facts, room).text)
 
 

@@ -1,7 +1,8 @@
 """The documents as bytes, kept in the process: a warm one costs no query, and is at most STALE_SECONDS behind a run.
 
 Each is kept under what it is made of: the catalog, the place, the readers' languages, what is hidden from everybody,
-and the state of the content. A setting that changes empties everything; that happens in tests.
+the state of the content, and the counts by which it is fitted. A setting that changes empties everything; that happens
+in tests.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from agentweb.awp.budgets import INSTRUCTIONS, SUMMARY, Budget
 from agentweb.awp.content import parts, published
 from agentweb.awp.publishing import (
     content_map,
+    counted,
     discovery,
     full_manifest,
     functions,
@@ -36,9 +38,6 @@ from agentweb.wire.json_writing import dumps
 
 MARKDOWN: Final = f"{protocol.MARKDOWN}; charset=utf-8"
 PLAIN: Final = f"{protocol.PLAIN}; charset=utf-8"
-
-_SHORT_PATH: Final = 35
-"""Bytes of a path that a closing line has room for, whatever its tokens are."""
 
 Languages = tuple[str, ...]
 _Value = TypeVar("_Value")
@@ -143,10 +142,9 @@ def page(slug: str, place: Place, languages: Languages, *, number: int) -> Part 
     if found is None or found.text is None:
         return None
     path = f"{place.prefix}/{protocol.content_path(slug)}"
-    following = f"?part={number + 1}"
-    # A request counts nothing: a line that is surely short enough is not counted.
-    next_url = path + following if len(path) <= _SHORT_PATH else following
-    text = parts.with_closing(found.text, number=number, parts=found.entry.parts, next_url=next_url)
+    text = parts.with_closing(
+        found.text, number=number, parts=found.entry.parts, next_url=f"{path}?part={number + 1}"
+    )
     return Part(Document(text.encode(), MARKDOWN), number, found.entry.parts, path, found.entry.language)
 
 
@@ -155,6 +153,7 @@ def forget() -> None:
     for kept in (_documents, _texts, _large):
         kept.forget()
     content_map.forget()
+    counted.forget()
 
 
 @receiver(setting_changed, dispatch_uid="agentweb.awp.publishing")
@@ -179,7 +178,7 @@ def _text(
     path = f"{place.prefix}/{below}"
 
     def build(facts: Facts) -> list[str]:
-        found = parts.split(source(facts), budget.tokens)
+        found = parts.split(source(facts), budget.tokens, facts.measure)
         return [
             parts.with_closing(
                 each.text, number=each.number, parts=len(found), next_url=f"{path}?part={each.number + 1}"
@@ -200,5 +199,10 @@ def _kept(
     languages: Languages,
     build: Callable[[Facts], _Value],
 ) -> _Value:
-    key = (kind, registry.version, place, languages, hidden(), content_map.state())
-    return kept.get(key, lambda: build(facts_of(place, languages[0], content_map.current(languages))))
+    counts = counted.current()
+    key = (kind, registry.version, place, languages, hidden(), content_map.state(), counts)
+
+    def make() -> _Value:
+        return build(facts_of(place, languages[0], content_map.current(languages), counts.measure))
+
+    return kept.get(key, make)

@@ -29,7 +29,8 @@ def source(facts: Facts) -> str:
 
 def _made(facts: Facts) -> str:
     texts = (_written(facts, most) for most in _LENGTHS)
-    return next((text for text in texts if budgets.fits(text, budgets.SUMMARY.tokens)), _written(facts, 0))
+    most = budgets.SUMMARY.tokens
+    return next((text for text in texts if budgets.fits(text, most, facts.measure)), _written(facts, 0))
 
 
 def _written(facts: Facts, most: int) -> str:

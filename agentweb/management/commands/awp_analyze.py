@@ -13,6 +13,7 @@ from agentweb.awp.compliance.formats.text import TextReport, can_show
 from agentweb.awp.compliance.items import Line, Outcome
 from agentweb.awp.compliance.report import Report, analyze
 from agentweb.awp.compliance.site import OVER_THE_NETWORK, NotReachedError, Site, own_site, site_at
+from agentweb.management.commands._counting import count_own_texts
 from agentweb.management.commands._options import add_allow_private
 from agentweb.management.commands._progress import progress
 from agentweb.management.commands._script_name import add_script_name, mounted
@@ -30,7 +31,8 @@ _MOST: Final = 10_000
 class Command(TextCommand):
     help = (
         "Measure the checklist of AWP 1.0 on this site, in process, or on the site of a URL: one line for each item, "
-        "what was measured, what is wrong and the fix; a score; and how full the token budgets are. Nothing is changed."
+        "what was measured, what is wrong and the fix; a score; and how full the token budgets are. Nothing is "
+        "changed, except that the tokens of this site's own texts are counted and kept."
     )
     requires_system_checks: list[str] = []  # noqa: RUF012 - Django's own name; what they would say shows itself
 
@@ -66,6 +68,8 @@ class Command(TextCommand):
         is_text = options["format"] == "text"
         with mounted(options["script_name"]):
             site = self._site(options["url"], pages, may_be_private=options["allow_private"])
+            if site.is_own:
+                count_own_texts()
             try:
                 report = self._told(site) if is_text else analyze(site)
             except NotReachedError as error:

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from agentweb import exports, rooms
+from agentweb.management.commands._counting import count_own_texts
 from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.management.commands._progress import progress
 from agentweb.management.commands._script_name import add_script_name, mounted
@@ -41,7 +42,9 @@ class Command(MigratedCommand):
     def _run(self, folder: Path, *, is_check: bool) -> None:
         if folder.exists() and not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
-        found = exports.contents(exports.here())
+        place = exports.here()
+        count_own_texts()
+        found = exports.contents(place)
         exported = dict(progress(found, len(rooms.documents()), to=sys.stderr))
         if is_check:
             self._check(folder, exported)

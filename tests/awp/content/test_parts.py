@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentweb.awp.budgets import PAGE
+from agentweb.awp.budgets import PAGE, at_most
 from agentweb.awp.content.parts import CLOSING_TOKENS, Part, split, with_closing
 from agentweb.wire import tokens
 from tests.support.examples import examples
@@ -23,6 +23,9 @@ def served(parts: list[Part], url: str = URL) -> list[str]:
 
 
 def assert_whole(markdown: str, budget: int = PAGE.tokens) -> list[Part]:
+    without_tokenizer = split(markdown, budget, at_most)
+    assert "".join(each.text for each in without_tokenizer) == markdown
+    assert all(tokens.count(text) <= budget for text in served(without_tokenizer))
     parts = split(markdown, budget)
     assert "".join(each.text for each in parts) == markdown
     assert [each.number for each in parts] == list(range(1, len(parts) + 1))
@@ -58,6 +61,12 @@ def test_an_address_that_is_long_is_written_without_its_path() -> None:
     first = served(parts, "https://shop.example/" + "%E8%8C%B6" * 40 + "?part=2")[0]
     assert first.endswith("part 2: <?part=2>\n")
     assert tokens.count(first) <= PAGE.tokens
+
+
+def test_without_the_tokenizer_there_are_more_parts_by_the_same_rules() -> None:
+    parts = split(PARAGRAPH * 120, measure=at_most)
+    assert all(each.text.endswith("in China.\n\n") for each in parts)
+    assert all(PAGE.tokens * 0.9 < each.tokens <= PAGE.tokens for each in parts[:-1])
 
 
 def test_parts_are_cut_between_blocks() -> None:

@@ -334,7 +334,7 @@ def test_llms_txt_has_the_form_of_its_specification(shop: Facts) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["Shop", "A shop of many words " * 4])
+@pytest.mark.parametrize("name", ["Shop", "A shop of many words " * 4, "𐎠𐎡" * 50])
 @pytest.mark.parametrize("sentence", ["Tea for all.", "茶はおいしいです。", "x" * 500 + ". "])
 @pytest.mark.requirement("AWP-4.10")
 def test_the_intro_of_llms_txt_is_within_its_budget(shop: Facts, name: str, sentence: str) -> None:
