@@ -1,6 +1,7 @@
 """From an action and an input to the request that carries it (AGENT_ACTIONS 11, "Where input travels").
 
-Path inputs travel in the path only, the others in the query string for GET and DELETE, else in a JSON body.
+Path inputs travel in the path only, the others in the query string for GET and DELETE, else in a JSON body; an action
+that was made of an OpenAPI document may say otherwise (its member ``request``).
 An input is refused before it is sent when it would not arrive as it is.
 """
 
@@ -60,13 +61,19 @@ def prepare(action: ManifestAction, value: Json, schema: CompiledSchema) -> Prep
     path_texts = [(name, str(_text(item))) for name, item in in_path.items()]
     path = _PARAMETER.sub(lambda match: quote(dict(path_texts)[match[1]], safe=""), action.path)
     rest = {name: item for name, item in value.items() if name not in in_path}
-    if not action.takes_query:
-        _check_arrival(action, schema, path_texts, in_path)
-        return Prepared(action.method, path, dumps(rest))
-    pairs = _pairs(rest)
-    _check_arrival(action, schema, pairs + path_texts, value)
-    query = urlencode(pairs, quote_via=quote, safe="")
-    return Prepared(action.method, f"{path}?{query}" if query else path, b"")
+    renamed = action.in_query
+    asked = {name: item for name, item in rest.items() if action.takes_query or name in renamed}
+    pairs = _pairs(asked)
+    _check_arrival(action, schema, pairs + path_texts, in_path | asked)
+    query = urlencode([(renamed.get(name, name), text) for name, text in pairs], quote_via=quote, safe="")
+    body = b"" if action.takes_query else _body(action, {n: i for n, i in rest.items() if n not in asked})
+    return Prepared(action.method, f"{path}?{query}" if query else path, body)
+
+
+def _body(action: ManifestAction, members: dict[str, Json]) -> bytes:
+    if action.as_body is None:
+        return dumps(members)
+    return dumps(members[action.as_body]) if action.as_body in members else b""
 
 
 def cost_of(cost: DeclaredCost | None, value: Json) -> int | None:

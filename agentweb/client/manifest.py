@@ -74,6 +74,25 @@ class ManifestAction:
         return self.method in {"GET", "DELETE"}
 
     @property
+    def in_query(self) -> dict[str, str]:
+        """Inputs that travel in the query string under a name of their own, or whatever the method: the member
+        ``request`` of an action that was made of an OpenAPI document."""
+        query = self._request.get("query")
+        given = query.items() if isinstance(query, Mapping) else ()
+        return {name: wire for name, wire in given if isinstance(wire, str)}
+
+    @property
+    def as_body(self) -> str | None:
+        """The input that is the whole body, None where the others are its members."""
+        name = self._request.get("body")
+        return name if isinstance(name, str) else None
+
+    @property
+    def _request(self) -> Mapping[str, Any]:
+        found = self.document.get("request")
+        return found if isinstance(found, Mapping) else {}
+
+    @property
     def needs_grant(self) -> bool:
         return self.scope is not None or self.effect != "read"
 

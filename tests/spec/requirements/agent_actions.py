@@ -319,7 +319,6 @@ REQUIREMENTS = (
         RELATION,
         "may",
         "A manifest can be made from an OpenAPI file.",
-        planned="openapi import",
     ),
     Requirement(
         "AA-5.4",
@@ -327,7 +326,6 @@ REQUIREMENTS = (
         "must",
         "When a manifest is made from an OpenAPI file, effects, scopes and flows come from declarations "
         "added to it.",
-        planned="openapi import",
     ),
     Requirement(
         "AA-6.1",
