@@ -21,10 +21,12 @@ from typing import Any, Final
 from agentweb.aim import hints
 from agentweb.aim.periods import RETENTION_SECONDS, SWEEP_SECONDS
 from agentweb.awp.content.periods import CONTENT_SECONDS
+from agentweb.ledger.periods import PAYMENTS_SECONDS
 
 SWEEP: Final = hints.TASK
 RETENTION: Final = "agentweb.retention"
 CONTENT: Final = "agentweb.content"
+PAYMENTS: Final = "agentweb.payments"
 BACKGROUND: Final = "agentweb.background"
 BACKGROUND_SECONDS: Final = 300.0
 """How often what rooms do in the background is looked for: sites of the index that are due."""
@@ -39,6 +41,12 @@ SCHEDULE: Final[dict[str, dict[str, Any]]] = {
         "task": RETENTION,
         "schedule": RETENTION_SECONDS,
         "options": {"expires": RETENTION_SECONDS, "queue": hints.QUEUE},
+    },
+    "agentweb-payments": {
+        "task": PAYMENTS,
+        "schedule": PAYMENTS_SECONDS,
+        # Not in our queue: a provider may keep it waiting, and a message would wait for that.
+        "options": {"expires": PAYMENTS_SECONDS},
     },
     "agentweb-content": {
         "task": CONTENT,

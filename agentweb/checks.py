@@ -17,6 +17,7 @@ from agentweb.access.checks import check_durability, check_site_key, check_trans
 from agentweb.catalog.checks import check_declarations, nothing_declared
 from agentweb.catalog.drf.view_checks import check_views
 from agentweb.catalog.registry import registry
+from agentweb.ledger.checks import check_money
 from agentweb.people.checks import check_approval_pages, check_login
 
 TAG: Final = "agentweb"
@@ -138,6 +139,7 @@ for check in (
     check_declarations,
     check_anything_declared,
     check_transaction_mode,
+    check_money,
 ):
     checks.register(check, TAG)
 checks.register(check_rooms, TAG, checks.Tags.urls)

@@ -34,6 +34,7 @@ from agentweb.awp.search.models import SearchedPage, SearchPosting, SearchTerm
 from agentweb.index.models import IndexedEntry, IndexedPosting, IndexedSite, IndexedTerm
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.models import Agreement, Receipt, ReceiptHead, ReceiptParty
+from agentweb.ledger.payment_models import Payment, Refund
 
 __all__ = [
     "Account",
@@ -64,10 +65,12 @@ __all__ = [
     "Nonce",
     "OpenPage",
     "Pairing",
+    "Payment",
     "PrincipalKey",
     "Receipt",
     "ReceiptHead",
     "ReceiptParty",
+    "Refund",
     "Revocation",
     "RevocationHead",
     "SearchPosting",

@@ -7,13 +7,15 @@ in between changes nothing but when something is done. ``agentweb.beat`` says ho
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from celery import shared_task
 
 from agentweb import rooms, upkeep
 from agentweb.aim.sweep import sweep as sweep_log
 from agentweb.awp.content import running as content
-from agentweb.beat import BACKGROUND, CONTENT, RETENTION, SWEEP
+from agentweb.beat import BACKGROUND, CONTENT, PAYMENTS, RETENTION, SWEEP
+from agentweb.ledger import settling
 
 
 @shared_task(name=SWEEP, ignore_result=True)
@@ -32,6 +34,12 @@ def retention() -> dict[str, int]:
 def background() -> dict[str, int]:
     """What the rooms do once in a while, and is due: asking the sites of the index anew."""
     return rooms.background(lambda: False)
+
+
+@shared_task(name=PAYMENTS, ignore_result=True)
+def payments() -> dict[str, Any]:
+    """Look at the payments and refunds that are not at their end, as ``agentweb_payments`` does."""
+    return asdict(settling.sweep())
 
 
 @shared_task(name=CONTENT, ignore_result=True)

@@ -1,4 +1,4 @@
-"""What keeps a running site in order: looking at the messenger's log, and deleting what is over.
+"""What keeps a running site in order: settling payments, and deleting what is over.
 
 Whoever has time for it calls these: a command, a task of Celery, cron. Each of them may be called by several processes
 at once, and killed at any moment.
@@ -16,9 +16,15 @@ from agentweb.access.rows import delete_in_batches
 from agentweb.aim import consumers
 from agentweb.aim.periods import RETENTION_SECONDS
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
+from agentweb.ledger import settling
+from agentweb.ledger.payment_models import Payment
+from agentweb.ledger.periods import PAYMENTS_SECONDS
+from agentweb.ledger.settling import Swept
 from agentweb.wire.clock import now_datetime
 
 _RETENTION: Final = "retention"
+_PAYMENTS: Final = "payments"
+_TO_NOTHING: Final = (Payment.State.DECLINED, Payment.State.CANCELLED)
 
 
 def clear_expired() -> dict[str, int]:
@@ -29,6 +35,9 @@ def clear_expired() -> dict[str, int]:
         **retention.clear_expired(at),
         **rooms.clear_expired(at),
         "idempotency_records": delete_in_batches(IdempotencyRecord.objects.filter(expires_at__lt=at)),
+        "payments": delete_in_batches(
+            Payment.objects.filter(state__in=_TO_NOTHING, is_wanted=False, created_at__lt=audited_before)
+        ),
         "audit_entries": delete_in_batches(AuditEntry.objects.filter(at__lt=audited_before)),
     }
 
@@ -38,3 +47,11 @@ def clear_expired_if_due(stopping: Callable[[], bool]) -> dict[str, int] | None:
     if stopping() or not consumers.take_turn(_RETENTION, RETENTION_SECONDS):
         return None
     return clear_expired()
+
+
+def settle_payments_if_due(stopping: Callable[[], bool]) -> Swept | None:
+    """Look at the payments and refunds that are not at their end; None when somebody did within the last
+    ``PAYMENTS_SECONDS``, or is at it."""
+    if stopping() or not consumers.take_turn(_PAYMENTS, PAYMENTS_SECONDS):
+        return None
+    return settling.sweep(stopping)

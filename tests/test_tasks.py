@@ -27,6 +27,7 @@ def test_the_schedule_names_the_tasks_that_there_are_and_lets_none_pile_up() -> 
         tasks.sweep.name,
         tasks.retention.name,
         tasks.content_run.name,
+        tasks.payments.name,
         tasks.background.name,
     }
     assert all(entry["options"]["expires"] == entry["schedule"] for entry in beat.SCHEDULE.values())

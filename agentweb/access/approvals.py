@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -24,7 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 
 from agentweb import conf
@@ -120,6 +121,23 @@ def consume(digest: str) -> bool:
     now = now_datetime()
     approved = Approval.objects.filter(digest=digest, state=State.APPROVED, expires_at__gt=now)
     return approved.update(state=State.USED, used_at=now, input="") == 1
+
+
+def take(digest: str) -> str:
+    """``consume`` for what may come to nothing after its transaction has committed: the approval's id, "" for none."""
+    now = now_datetime()
+    approved = Approval.objects.filter(digest=digest, state=State.APPROVED, expires_at__gt=now)
+    ident = approved.values_list("pk", flat=True).first()
+    used = approved.filter(pk=ident).update(state=State.USED, used_at=now, input="") if ident else 0
+    return str(ident) if used else ""
+
+
+def give_back(approval_id: str) -> None:
+    """What an approval was taken for has come to nothing: until its end it lets the call through again."""
+    used = Approval.objects.filter(pk=approval_id, state=State.USED, expires_at__gt=now_datetime())
+    with suppress(IntegrityError), transaction.atomic():
+        # Unless the person was asked anew meanwhile: of each call one approval is open.
+        used.update(state=State.APPROVED, used_at=None)
 
 
 def ask(wanted: Wanted) -> Approval:

@@ -270,6 +270,39 @@ SETTINGS: Final[dict[str, Setting]] = {
         "How long a browser action waits for the page in the person's browser to answer.",
         values.whole(1, 120),
     ),
+    "PAYMENTS": Setting(
+        "money",
+        None,
+        "Where the site's payment provider is, 'shop.payments.Provider'. Unset, charges are entries of the site's own "
+        "ledger, and nobody is asked for the money.",
+        values.dotted_or_none("shop.payments.Provider"),
+    ),
+    "PAYMENT_TIMEOUT_SECONDS": Setting(
+        "money",
+        20,
+        "How long one answer of the payment provider is waited for.",
+        values.whole(1, 300),
+    ),
+    "PAYMENT_ABANDONED_MINUTES": Setting(
+        "money",
+        60,
+        "How long a call may come back for a payment that it has begun. Then what was captured is refunded, and "
+        "what the provider has not done is cancelled.",
+        values.whole(5, 1_440),
+    ),
+    "REFUND_POLICY": Setting(
+        "money",
+        None,
+        "Where the function is that decides about refunds for which agents ask, 'shop.refunds.policy': "
+        "(receipt, amount, ctx) -> 'approve', 'pending' or 'refuse'. Unset, all wait for the staff.",
+        values.dotted_or_none("shop.refunds.policy"),
+    ),
+    "REFUND_RESTORES_MANDATE": Setting(
+        "money",
+        True,
+        "Whether what is refunded may be spent again under the same mandate. Uses of a grant never come back.",
+        values.switch,
+    ),
     "AUTHORITIES": Setting(
         "messenger",
         (),

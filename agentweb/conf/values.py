@@ -179,6 +179,17 @@ def sitemaps(value: Any) -> str | None:
     return "must be the dict of the site's sitemaps, or where it is: 'shop.urls.sitemaps'"
 
 
+def dotted_or_none(example: str) -> Check:
+    """Of where something is in the site's code. Whether it is there, a system check says."""
+
+    def check(value: Any) -> str | None:
+        if value is None or (isinstance(value, str) and _DOTTED.fullmatch(value)):
+            return None
+        return f"must say where it is, for example {example!r}"
+
+    return check
+
+
 def languages(value: Any) -> str | None:
     if value is None:
         return None

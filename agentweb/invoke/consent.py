@@ -49,6 +49,13 @@ class Consent:
         if not approvals.consume(self._wanted.digest()):
             raise Missing
 
+    def take(self) -> str:
+        """The same for a payment that is reserved: the id of the approval, by which it can be given back."""
+        ident = approvals.take(self._wanted.digest())
+        if not ident:
+            raise Missing
+        return ident
+
     def ask(self) -> AgentError:
         """Ask the person, unless they were asked or have answered; what the caller is told."""
         try:

@@ -92,6 +92,10 @@ class Context:
         receipt is promised: both commit with the handler's own writes, or not at all. Returns ``id, amount,
         currency, item``; the signed receipt follows under this id when the call commits.
 
+        In a site with a payment provider the handler may be run several times before this returns: what it does in the
+        database before is rolled back each time, what it does elsewhere is done again. No ``except Exception`` holds
+        the signal that ends such a run; leave it alone.
+
         ``agreement``, a document of ``ctx.agreement`` or its id, is used up by this charge. Without it, one that was
         looked up in this call and fits is: the same amount and currency, and an item that is one of the values of its
         terms. Then ``agreement`` is its id in what is returned.
@@ -121,7 +125,8 @@ class Context:
         )
 
     def _agreement(self, terms: Mapping[str, Any]) -> dict[str, Any] | None:
-        found = agreements.find(self.caller, terms)
+        held = () if self._till is None else self._till.held
+        found = agreements.find(self.caller, terms, held=held)
         if found is None:
             return None
         if self._till is not None:

@@ -15,6 +15,7 @@ from agentweb.invoke.calls import Call
 from agentweb.invoke.context import Context
 from agentweb.invoke.later import Later
 from agentweb.ledger.charges import Till
+from agentweb.ledger.payments import Unpaid
 from agentweb.wire.errors import AgentError
 from agentweb.wire.strict_json import Json
 
@@ -92,7 +93,7 @@ def _heard(call: Call) -> Iterator[None]:
         if refusal is None or refusal.status >= 500:
             raise
         raise Refusal(_fit_to_send(refusal, call.label)) from error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Unpaid):
         raise
     except BaseException as error:
         raise Aborted(f"{call.action.name} ended by {type(error).__name__}") from error

@@ -19,6 +19,7 @@ from agentweb import conf
 from agentweb.access import rows
 from agentweb.access.database import first_write, not_awaiting_the_disk
 from agentweb.invoke.models import IdempotencyRecord
+from agentweb.wire import canonical
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import Code, ConflictError
 
@@ -122,9 +123,13 @@ def claim(*, subject: str, action: str, key: str, fingerprint: str, request_id: 
     raise _in_progress()
 
 
-def enter(lease: Lease) -> None:
-    """The fence. Raises idempotency_in_progress, without anything done, when the lease was taken over."""
-    lease_until = now_datetime() + timedelta(seconds=conf.get("IDEMPOTENCY_LEASE_SECONDS"))
+def enter(lease: Lease, seconds: float = 0) -> None:
+    """The fence. Raises idempotency_in_progress, without anything done, when the lease was taken over.
+
+    Others are kept out for at least ``seconds``.
+    """
+    least: int = conf.get("IDEMPOTENCY_LEASE_SECONDS")
+    lease_until = now_datetime() + timedelta(seconds=max(least, seconds))
     if not rows.update(IdempotencyRecord, {"lease_until": lease_until}, _held(lease)):
         raise _in_progress()
 
@@ -147,6 +152,25 @@ def finish(lease: Lease, *, status: int, body: str) -> None:
 def free(lease: Lease) -> None:
     """Give the key back: nothing of this run was committed."""
     IdempotencyRecord.objects.filter(**_held(lease)).delete()
+
+
+def let_go(lease: Lease) -> None:
+    """End the lease and keep the record: the next call with the key goes on at once, and only with the same input."""
+    rows.update(IdempotencyRecord, {"lease_until": now_datetime()}, _held(lease))
+
+
+def intent_of(lease: Lease) -> str:
+    """What names this intent among all that there were and will be, the same in every run of it: ``"sha256:"`` and hex.
+
+    Raises idempotency_in_progress when the lease was taken over.
+    """
+    found = IdempotencyRecord.objects.filter(**_held(lease)).values_list("pk", "created_at").first()
+    if found is None:
+        raise _in_progress()
+    number, created_at = found
+    return canonical.digest(
+        [lease.subject, lease.action, lease.key, str(number), str(int(created_at.timestamp() * 1e6))]
+    )
 
 
 def _held(lease: Lease) -> dict[str, Any]:

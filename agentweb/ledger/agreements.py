@@ -6,12 +6,12 @@ else's, and not the same agent's for another person.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from agentweb.access import rows
 from agentweb.access.callers import Caller
@@ -92,18 +92,22 @@ def conclude(
     return document
 
 
-def find(caller: Caller, pairs: Mapping[str, Any]) -> Agreed | None:
-    """The caller's newest open agreement whose terms have every one of these members; see ``terms_hold``."""
+def find(caller: Caller, pairs: Mapping[str, Any], *, held: Collection[str] = ()) -> Agreed | None:
+    """The caller's newest open agreement whose terms have every one of these members; see ``terms_hold``.
+
+    First those that charges of this very call hold (``held``, their ids): they are open to it, also later.
+    """
     buyer = _buyer(caller)
     if buyer is None:
         return None
     agent, root = buyer
-    is_open = _rows().filter(agent=agent, root=root, receipt=None, expires_at__gt=now_datetime())
-    newest = is_open.order_by("-created_at", "-pk").values_list("document", flat=True)[:MAX_TRIED]
-    for text in newest:
-        document = read(text)
-        if terms_hold(document["terms"], pairs):
-            return _agreed(document)
+    is_open = Q(receipt=None, expires_at__gt=now_datetime())
+    for wanted in (Q(receipt__in=held), is_open) if held else (is_open,):
+        newest = _rows().filter(wanted, agent=agent, root=root).order_by("-created_at", "-pk")
+        for text in newest.values_list("document", flat=True)[:MAX_TRIED]:
+            document = read(text)
+            if terms_hold(document["terms"], pairs):
+                return _agreed(document)
     return None
 
 
@@ -119,10 +123,12 @@ def named(caller: Caller, ident: str) -> Agreed:
 def use_up(ident: str, receipt_id: str) -> None:
     """The conditional UPDATE of a charge: of any number of charges, one gets this agreement, and in time.
 
+    A charge that has it already may come again, also later.
     Raises agreement_used or agreement_expired; or agreement_not_found, when it was deleted meanwhile.
     """
     at = now_datetime()
-    if _rows().filter(pk=ident, receipt=None, expires_at__gt=at).update(receipt=receipt_id) == 1:
+    is_free = Q(receipt=None, expires_at__gt=at) | Q(receipt=receipt_id)
+    if _rows().filter(is_free, pk=ident).update(receipt=receipt_id) == 1:
         return
     row = _rows().filter(pk=ident).first()
     if row is None:

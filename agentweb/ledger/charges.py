@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.db import connections, transaction
 
@@ -32,6 +32,9 @@ from agentweb.wire.errors import (
     ServerError,
 )
 from agentweb.wire.money import CURRENCIES, format_amount, parse_amount
+
+if TYPE_CHECKING:
+    from agentweb.ledger.payments import Purse
 
 MAX_CHARGES: Final = 100
 MAX_ITEM_LENGTH: Final = 200
@@ -66,11 +69,12 @@ class Charge:
 
 @dataclass(slots=True)
 class Till:
-    """All charges of one call."""
+    """All charges of one call. With a payment provider ``purse`` has those that are paid."""
 
     caller: Caller
     ceiling: Ceiling | None
     charges: list[Charge] = field(default_factory=list)
+    purse: Purse | None = None
     _agreed: list[Agreed] = field(default_factory=list)
     _spent: dict[str, int] = field(default_factory=dict)
     _connection: Any = None
@@ -87,12 +91,23 @@ class Till:
         back; a receipt for it would be false.
         """
         self._connection = None
-        total = sum(charge.amount for charge in self.charges)
-        if not total:
+        if self.purse is not None and self.purse.asked is not None:
+            raise self.purse.asked
+        # What a provider has captured was debited when it was reserved.
+        total = 0 if self.purse is not None else sum(charge.amount for charge in self.charges)
+        if not total and self.purse is None:
             return
         now_spent = {row.grant_id: row.spent for row in _rows(self._spent)}
         if now_spent != {grant_id: before + total for grant_id, before in self._spent.items()}:
             raise RuntimeError("A charge was undone inside the handler, which went on as if it held.")
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Ids of the payments that this call has begun and not come to yet; an agreement that one holds is its own."""
+        if self.purse is None:
+            return ()
+        done = {charge.id for charge in self.charges}
+        return tuple(ident for ident in self.purse.ids if ident not in done)
 
     def remember(self, agreed: Agreed) -> None:
         """The next charge that fits this agreement uses it up."""
@@ -113,19 +128,32 @@ class Till:
             raise RuntimeError(
                 "ctx.charge works only while its handler runs, and in the handler's own thread."
             )
+        if self.purse is not None and self.purse.asked is not None:
+            raise self.purse.asked
         _check_written(amount, currency, item)
         minor = parse_amount(amount, currency)
         if len(self.charges) >= MAX_CHARGES:
             raise ValueError(f"one call may charge at most {MAX_CHARGES} times")
         self._keep_to_ceiling(minor, currency)
         agreed = self._agreement_for(minor, currency, item, agreement)
-        ident = random_id("rc_")
-        if agreed is None:
+        paid = None
+        if self.purse is not None:
+            noted = None if agreed is None else agreed.id
+            paid = self.purse.paid(len(self.charges), minor, currency, item, noted, dict(metadata or {}))
+        ident = paid or random_id("rc_")
+        if paid is not None:
+            if agreed is not None:
+                agreements.use_up(agreed.id, ident)
+        elif agreed is None:
             debit(self.caller, minor, currency)
         else:
             with transaction.atomic(using=rows.database()):  # a savepoint: both, or neither
                 debit(self.caller, minor, currency)
                 agreements.use_up(agreed.id, ident)
+        if self.purse is not None and paid is None:
+            # The mandate would pay; now the provider is asked, and then the handler comes here again.
+            raise self.purse.ask()
+        if agreed is not None:
             self._agreed = [other for other in self._agreed if other.id != agreed.id]
         charge = Charge(
             ident, minor, currency, item, dict(metadata or {}), None if agreed is None else agreed.id
@@ -221,10 +249,20 @@ def enter(caller: Caller, *, spends: bool) -> None:
             raise _refusal(member.id, now)
 
 
-def check_declared(caller: Caller, ceiling: Ceiling | None) -> dict[str, int]:
-    """Refuse before the handler runs what the mandate could not pay; the rows are locked by ``enter``.
+def hold(caller: Caller) -> None:
+    """Lock the mandates of a call whose use is counted already; raises as ``enter`` when one of them has ended."""
+    now = now_datetime()
+    for member in reversed(caller.chain):
+        if member.mandate is None and not member.one_time:
+            continue
+        if not _change("uses = uses", [], member.id, now, "uses >= 1", []):
+            raise _refusal(member.id, now)
 
-    Returns what each grant of the chain has spent so far.
+
+def check_declared(caller: Caller, ceiling: Ceiling | None, reserved: int = 0) -> dict[str, int]:
+    """Refuse before the handler runs what the mandate could not pay; the rows are locked by ``enter`` or ``hold``.
+
+    ``reserved`` of it, in minor units, is paid already. Returns what each grant of the chain has spent so far.
     """
     leaf = caller.grant
     if leaf is None or leaf.mandate is None:
@@ -243,7 +281,7 @@ def check_declared(caller: Caller, ceiling: Ceiling | None) -> dict[str, int]:
     found = {row.grant_id: row for row in _rows([member.id for member in caller.chain])}
     if ceiling is not None:
         for member in reversed(caller.chain):
-            refusal = _limit(found[member.id], ceiling.amount, ceiling.currency)
+            refusal = _limit(found[member.id], ceiling.amount, ceiling.currency, reserved)
             if refusal is not None:
                 raise refusal
             if found[member.id].expires_at <= now or found[member.id].revoked_at is not None:
@@ -334,7 +372,7 @@ def _refusal(grant_id: str, now: datetime, minor: int | None = None, currency: s
     )
 
 
-def _limit(row: Mandate, minor: int, currency: str) -> AgentError | None:
+def _limit(row: Mandate, minor: int, currency: str, reserved: int = 0) -> AgentError | None:
     if not row.currency:
         return AuthorizationError(
             Code.MANDATE_REQUIRED,
@@ -348,7 +386,7 @@ def _limit(row: Mandate, minor: int, currency: str) -> AgentError | None:
         limit = "per_tx"
         said = f"One charge may be at most {format_amount(row.per_tx, row.currency)} {row.currency}."
         advice = "choose something cheaper, or ask the person for a mandate that allows more in one charge"
-    elif minor > remaining:
+    elif minor > remaining + reserved:
         limit = "total"
         said = f"Only {format_amount(remaining, row.currency)} {row.currency} of the mandate is left."
         advice = "choose something cheaper, or ask the person for a new mandate"

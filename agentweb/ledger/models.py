@@ -37,6 +37,7 @@ class Receipt(models.Model):
     agent = models.CharField(max_length=64, db_index=True)
     grant = models.CharField(max_length=25, db_index=True)
     root = models.CharField(max_length=25, db_index=True)
+    grants = models.JSONField(default=list, help_text="Ids of the grants that paid, the agent's own first.")
     item = models.CharField(max_length=200)
     amount = models.BigIntegerField()
     currency = models.CharField(max_length=3)

@@ -6,17 +6,16 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db import connections
-
-from agentweb.access import rows, site_keys
+from agentweb.access import site_keys
 from agentweb.access.callers import Caller
+from agentweb.ledger import entries
 from agentweb.ledger.charges import Charge
-from agentweb.ledger.models import Receipt, ReceiptHead, ReceiptParty
-from agentweb.wire import canonical
-from agentweb.wire.clock import from_unix, now
+from agentweb.ledger.entries import Entry
+from agentweb.ledger.models import Receipt, ReceiptHead
+from agentweb.wire.clock import now
 from agentweb.wire.errors import Code, MoneyError
 from agentweb.wire.money import format_amount
-from agentweb.wire.receipts import build_receipt, receipt_hash, sign_head, verify_receipt
+from agentweb.wire.receipts import receipt_hash, sign_head, verify_receipt
 from agentweb.wire.signing import SigningKey
 from agentweb.wire.strict_json import Json
 
@@ -37,99 +36,27 @@ def append(charges: list[Charge], occasion: Occasion, key: SigningKey) -> list[d
     """Sign and chain a receipt for each charge, in the open transaction; returns the documents.
 
     Takes the head row, so it must be the transaction's last lock: call it when the handler is done.
-    ``key`` is read before the transaction begins.
+    ``key`` is read before the transaction begins. Whoever calls sends ``receipt_issued``.
     """
-    seq, prev = _advance(occasion.site, len(charges))
-    issued = int(now())
     caller = occasion.caller
-    documents: list[dict[str, Any]] = []
-    receipts: list[Receipt] = []
-    parties: list[ReceiptParty] = []
-    for charge in charges:
-        seq += 1
-        document = build_receipt(
-            key=key,
+    grants, parties = entries.grants_of(caller), entries.parties_of(caller)
+    written = [
+        Entry(
             id=charge.id,
-            kind=Receipt.Kind.CHARGE.value,
-            site=occasion.site,
-            seq=seq,
-            prev=prev,
-            issued_at=issued,
             action=occasion.action,
-            request=occasion.request_id,
+            request_id=occasion.request_id,
             agent=caller.subject,
-            grant=caller.grant.id if caller.grant else "",
-            root=caller.root.id if caller.root else "",
+            grants=grants,
+            parties=parties,
             item=charge.item,
             amount=charge.amount,
             currency=charge.currency,
             agreement=charge.agreement,
+            metadata=charge.metadata,
         )
-        prev = receipt_hash(document)
-        documents.append(document)
-        receipts.append(
-            Receipt(
-                id=charge.id,
-                site=occasion.site,
-                seq=seq,
-                kind=Receipt.Kind.CHARGE,
-                hash=prev,
-                issued_at=from_unix(issued),
-                action=occasion.action,
-                request_id=occasion.request_id,
-                agent=caller.subject,
-                grant=document["grant"],
-                root=document["root"],
-                item=charge.item,
-                amount=charge.amount,
-                currency=charge.currency,
-                metadata=charge.metadata,
-                document=canonical.canonicalize(document).decode(),
-            )
-        )
-        parties += [ReceiptParty(receipt_id=charge.id, party=party, seq=seq) for party in _parties(caller)]
-    rows.insert(receipts)
-    rows.insert(parties)
-    rows.update(ReceiptHead, {"hash": prev}, {"site": occasion.site})
-    return documents
-
-
-def _advance(site: str, count: int) -> tuple[int, str | None]:
-    """Lock the head and reserve ``count`` positions: (last used position, hash of its receipt)."""
-    found = _move(site, count)
-    if found is None:
-        rows.insert_if_absent([ReceiptHead(site=site, seq=0, hash="")])
-        found = _move(site, count)
-    if found is None:
-        raise RuntimeError(f"The head of the receipts of {site} was deleted meanwhile.")
-    seq, last = found
-    return seq - count, last or None
-
-
-def _move(site: str, count: int) -> tuple[int, str] | None:
-    """(the new position, hash of the last receipt); None when there is no head yet."""
-    # Written out: composing it anew for each spend costs several times what running it does.
-    connection = connections[rows.database()]
-    table = connection.ops.quote_name(ReceiptHead._meta.db_table)
-    # See ``limits``: not every SQLite knows RETURNING.
-    returns = connection.features.can_return_columns_from_insert
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE {table} SET seq = seq + %s WHERE site = %s{' RETURNING seq, hash' if returns else ''}",  # noqa: S608
-            [count, site],
-        )
-        if not returns:
-            cursor.execute(f"SELECT seq, hash FROM {table} WHERE site = %s", [site])  # noqa: S608
-        found = cursor.fetchall()
-    return found[0] if found else None
-
-
-def _parties(caller: Caller) -> list[str]:
-    """Everyone who holds or issued a grant of the chain (the site's own key too: nobody can call with it)."""
-    keys = {caller.subject}
-    for member in caller.chain:
-        keys |= {member.subject, member.issuer}
-    return sorted(keys)
+        for charge in charges
+    ]
+    return entries.write(written, occasion.site, key, is_told=True)
 
 
 def page(caller: Caller, *, site: str, after: int, limit: int) -> tuple[list[Json], str | None]:

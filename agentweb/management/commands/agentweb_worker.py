@@ -1,4 +1,5 @@
-"""``manage.py agentweb_worker``: the messenger's background work, and what is over deleted, without a broker.
+"""``manage.py agentweb_worker``: the messenger's background work, payments settled, and what is over deleted, without
+a broker.
 
 It looks at the log every few seconds, and at once where a wake-up reaches it. Several workers share the work; one that
 is killed is made up for by the next look of any other.
@@ -24,6 +25,8 @@ from agentweb import rooms, upkeep
 from agentweb.access.database import is_passing
 from agentweb.aim import wakeups
 from agentweb.aim.sweep import Swept, sweep
+from agentweb.ledger import settling
+from agentweb.ledger.settling import Swept as Settled
 from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.wire.clock import now_datetime
 
@@ -33,6 +36,8 @@ _BACKGROUND_SECONDS: Final = 30.0
 """From one look for what may take long to the next."""
 _SLICE_SECONDS: Final = 0.25
 """How long a worker that waits takes at most to see that it is to end."""
+_SETTLE_SECONDS: Final = 5.0
+"""How often a worker asks whether it is its turn to settle payments."""
 _GATHER_SECONDS: Final = 0.05
 _LONGEST_PERIOD: Final = 3_600.0
 _LONGEST_BACKOFF: Final = 30.0
@@ -40,8 +45,8 @@ _LONGEST_BACKOFF: Final = 30.0
 
 class Command(MigratedCommand):
     help = (
-        "Do the messenger's background work every few seconds, and delete what is over every few minutes, until "
-        "SIGTERM or Ctrl-C. Run as many as you like."
+        "Do the messenger's background work every few seconds, settle payments every half minute, and delete what is "
+        "over every few minutes, until SIGTERM or Ctrl-C. Run as many as you like."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -55,10 +60,11 @@ class Command(MigratedCommand):
         every = _seconds(options["every"])
         if options["once"]:
             swept, cleared = sweep(every), upkeep.clear_expired()
+            _tell(settling.sweep())
             rooms.background(lambda: False)
             self._report(swept, cleared, as_json=options["json"])
             return
-        with _until_told_to_end() as stop, _beside(stop):
+        with _until_told_to_end() as stop, _settling(stop), _beside(stop):
             self._work(every, stop, as_json=options["json"])
 
     def _work(self, every: float, stop: _Stop, *, as_json: bool) -> None:
@@ -130,6 +136,39 @@ def _background(stop: _Stop) -> None:
                 time.sleep(_SLICE_SECONDS)
     finally:
         connections.close_all()
+
+
+@contextmanager
+def _settling(stop: _Stop) -> Iterator[None]:
+    """Payments are settled in a thread of its own: a provider that does not answer keeps no message waiting."""
+    thread = threading.Thread(target=_settle, args=(stop,), name="agentweb-payments", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.is_set = True
+        thread.join(_LONGEST_BACKOFF)
+
+
+def _settle(stop: _Stop) -> None:
+    try:
+        while not stop():
+            try:
+                close_old_connections()
+                _tell(upkeep.settle_payments_if_due(stop))
+            except Exception:
+                logger.exception("Payments could not be settled; they are looked at again later")
+                connections.close_all()
+            until = time.monotonic() + _SETTLE_SECONDS
+            while not stop() and time.monotonic() < until:
+                time.sleep(_SLICE_SECONDS)
+    finally:
+        connections.close_all()
+
+
+def _tell(settled: Settled | None) -> None:
+    if settled is not None and settled.ended:
+        logger.info("Settled: %s", ", ".join(f"{n} {what}" for what, n in settled.ended.items()))
 
 
 class _Stop:
