@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentweb.catalog.declaring import Findings, check_description, is_name
 from agentweb.catalog.faults import Fault, FaultId
-from agentweb.catalog.flow_inputs import derived_input
 from agentweb.catalog.registry import registry
 from agentweb.catalog.schema_shapes import properties_of
 from agentweb.catalog.schema_sources import schema_of
 from agentweb.wire.errors import ClientError
+from agentweb.wire.flow_inputs import derived_input
 from agentweb.wire.references import check_references, references_in, resolve
 from agentweb.wire.safe_numbers import check_published
 from agentweb.wire.schema import compile_schema
@@ -116,14 +116,19 @@ class DeclaredFlow:
         output = self.read_output(len(steps), findings)
         if findings.has_errors:
             return None, findings.faults
+        input_schema = own_input
+        if input_schema is None:
+            try:
+                input_schema = derived_input(
+                    [(step.action, actions[step.action].input_schema, step.with_) for step in steps]
+                )
+            except ValueError as error:
+                findings.note(FaultId.FLOW_SCHEMA, str(error), "Give the flow an input schema of its own.")
+                return None, findings.faults
         flow = Flow(
             name=self.name,
             description=description,
-            input_schema=derived_input(
-                [(step.action, actions[step.action].input_schema, step.with_) for step in steps]
-            )
-            if own_input is None
-            else own_input,
+            input_schema=input_schema,
             steps=steps,
             output=output,
         )

@@ -9,6 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from agentweb.wire.schema.shapes import Schema, properties_of, resolved
+
+__all__ = [
+    "MAX_CHOICES",
+    "MAX_ROWS",
+    "SCALARS",
+    "Schema",
+    "is_flat",
+    "is_list_of_scalars",
+    "is_object",
+    "is_scalar",
+    "nested_members",
+    "properties_of",
+    "required_member",
+    "required_of",
+    "resolved",
+    "types_of",
+]
+
 SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 MAX_CHOICES: Final = 500
 """Choices of a serializer or form that are written out; of more, a schema says the type alone. Clients refuse schemas
@@ -16,24 +35,7 @@ of more than 5,000 nodes, and each reader pays for every choice."""
 MAX_ROWS: Final = 200
 """Rows that one call may choose in one field: Django REST framework asks the database for each of them."""
 
-_MAX_REFERENCES: Final = 20
 _REST: Final = ("additionalProperties", "unevaluatedProperties")
-
-Schema = Mapping[str, Any]
-
-
-def resolved(schema: Any, root: Schema) -> Schema:
-    """The schema itself, or what its ``$ref`` (``#/…``) leads to; ``{}`` when that is nowhere or a boolean."""
-    for _ in range(_MAX_REFERENCES):
-        if not isinstance(schema, Mapping):
-            return {}
-        reference = schema.get("$ref")
-        if reference is None:
-            return schema
-        if not isinstance(reference, str) or not reference.startswith("#"):
-            return {}
-        schema = _pointed(root, reference[1:])
-    return {}
 
 
 def types_of(schema: Any, root: Schema) -> frozenset[str]:
@@ -63,12 +65,6 @@ def is_scalar(schema: Any, root: Schema) -> bool:
     """Whether every value is a string, number, boolean or null."""
     kinds = types_of(schema, root)
     return bool(kinds) and kinds <= SCALARS
-
-
-def properties_of(schema: Any, root: Schema) -> Mapping[str, Any]:
-    """The declared members of an object schema."""
-    members = resolved(schema, root).get("properties", {})
-    return members if isinstance(members, Mapping) else {}
 
 
 def required_of(schema: Any, root: Schema) -> tuple[str, ...]:
@@ -154,24 +150,6 @@ def required_member(schema: Schema, pointer: tuple[str, ...]) -> tuple[Schema, b
         )
         here = resolved(members[name], schema)
     return here, is_required
-
-
-def _pointed(root: Schema, pointer: str) -> Any:
-    """What an RFC 6901 pointer leads to in the schema, else None."""
-    if not pointer:
-        return root
-    if not pointer.startswith("/"):
-        return None
-    here: Any = root
-    for step in pointer[1:].split("/"):
-        name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(here, Mapping) and name in here:
-            here = here[name]
-        elif isinstance(here, list) and name.isdecimal() and int(name) < len(here):
-            here = here[int(name)]
-        else:
-            return None
-    return here
 
 
 def _type_of(value: Any) -> str:

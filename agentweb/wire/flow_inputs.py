@@ -1,7 +1,8 @@
 """The input of a flow, derived from where its steps use it (AGENT_ACTIONS section 9).
 
 A reference that stands where an action takes an input copies that input's schema; used in two places, both must
-hold. A member is required unless every use of it ends in ``?``. What is derived is closed.
+hold. A member is required unless every use of it ends in ``?``. What is derived is closed. The actions and the flow
+may be those of another site, so the work is bounded.
 """
 
 from __future__ import annotations
@@ -10,23 +11,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agentweb.catalog.schema_shapes import properties_of, resolved
 from agentweb.wire.references import Reference, parse_reference
+from agentweb.wire.schema.shapes import properties_of, resolved
 from agentweb.wire.strict_json import Json
 
 _DEFS: Final = "#/$defs/"
+MAX_NODES: Final = 200_000
+"""Nodes of schemas that are copied for one flow: a foreign one may use a large schema in very many places."""
+
 _OF_THE_WHOLE: Final = frozenset({"$schema", "$id", "$defs", "$anchor", "$comment"})
 
 
 def derived_input(calls: Iterable[tuple[str, Mapping[str, Any], Json]]) -> dict[str, Any]:
     """The input schema of a flow. Each call is (action's name, its input schema, the step's ``with``).
 
-    The references have been checked before.
+    The references have been checked before. Raises ValueError when more than ``MAX_NODES`` would be copied.
     """
     root = _Member()
     defs: dict[str, Any] = {}
+    room = _Room(MAX_NODES)
     for name, schema, given in calls:
-        copier = _Copier(name, schema, defs)
+        copier = _Copier(name, schema, defs, room)
         for reference, target in _uses(given, schema, schema):
             root.use(reference, copier.copy(target))
     found = root.schema() if root.asked else root.object_schema(is_closed=True)
@@ -92,13 +97,25 @@ class _Member:
         return found
 
 
+@dataclass(slots=True)
+class _Room:
+    left: int
+
+    def take(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise ValueError(f"The flow's input is made of more than {MAX_NODES} parts of schemas.")
+
+
 class _Copier:
     """Copies parts of one action's schema; its definitions come along under the action's name."""
 
-    def __init__(self, action: str, root: Mapping[str, Any], defs: dict[str, Any]) -> None:
+    def __init__(self, action: str, root: Mapping[str, Any], defs: dict[str, Any], room: _Room) -> None:
         self.action = action
         self.root = root
         self.defs = defs
+        self.room = room
+        self._takes: dict[str, bool] = {}
 
     def copy(self, schema: Any) -> dict[str, Any]:
         if not isinstance(schema, Mapping):
@@ -110,17 +127,28 @@ class _Copier:
         copied: dict[str, Any] = self.taken(schema)
         return copied
 
-    def can_take(self, reference: str, seen: frozenset[str] = frozenset()) -> bool:
+    def can_take(self, reference: str) -> bool:
         """Whether it leads to a definition, and those in it too; other references make no sense elsewhere."""
-        name = reference.removeprefix(_DEFS)
-        definitions = self.root.get("$defs", {})
-        if not reference.startswith(_DEFS) or name not in definitions:
-            return False
-        return reference in seen or all(
-            self.can_take(each, seen | {reference}) for each in _references_of(definitions[name])
-        )
+        if reference not in self._takes:
+            self._takes[reference] = all(map(self._is_definition, self._reachable(reference)))
+        return self._takes[reference]
+
+    def _is_definition(self, reference: str) -> bool:
+        return reference.startswith(_DEFS) and reference.removeprefix(_DEFS) in self.root.get("$defs", {})
+
+    def _reachable(self, reference: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [reference]
+        while waiting:
+            here = waiting.pop()
+            if here not in seen:
+                seen.add(here)
+                if self._is_definition(here):
+                    waiting += _references_of(self.root["$defs"][here.removeprefix(_DEFS)])
+        return seen
 
     def taken(self, value: Any) -> Any:
+        self.room.take()
         if isinstance(value, Mapping):
             return {
                 keyword: self.renamed(part)
