@@ -138,7 +138,8 @@ def fit(text: str, budget: Budget | int, pointer: str = "", measure: Measure = c
         raise ValueError(f"The pointer leaves no room in a budget of {most} tokens.")
     for lengths, mark in (
         (_lengths(sentences(text)), ""),
-        (_lengths(_WORD.findall(text)), _CUT_MARK),
+        # At blanks that nothing follows, each of them would look for a word as far as the end.
+        (_lengths(_WORD.findall(text.rstrip())), _CUT_MARK),
         (range(1, len(text)), _CUT_MARK),
     ):
         kept = _longest(text, lengths, mark + ending, most, measure)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from agentweb.awp import budgets
 from agentweb.awp.budgets import BUDGETS, Budget, fit
 from agentweb.wire import tokens
+from tests.support.bounded import run_bounded
 from tests.support.examples import examples
 
 TEXT = "Tea is made of leaves. Coffee is made of beans. Water is made of nothing else."
@@ -140,3 +141,11 @@ def test_a_text_of_any_length_is_counted() -> None:
     line = "A line of tea and coffee.\n"
     assert budgets.count(line * 100_000) == tokens.count(line * 10_000) * 10
     assert budgets.count("a" * 1_200_000) == 150_000
+
+
+def test_blanks_after_a_text_take_no_longer_than_they_are_long() -> None:
+    run_bounded(
+        "from agentweb.awp.budgets import fit\n"
+        "found = fit('tea' * 100 + ' ' * 150_000, 20, measure=len)\n"
+        "assert found.is_cut and found.tokens <= 20\n"
+    )

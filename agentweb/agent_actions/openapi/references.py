@@ -103,7 +103,7 @@ class References:
             name = step.replace("~1", "/").replace("~0", "~")
             if isinstance(value, Mapping) and name in value:
                 value = value[name]
-            elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            elif isinstance(value, list) and name.isdecimal() and len(name) < 10 and int(name) < len(value):
                 value = value[int(name)]
             else:
                 raise ReferenceProblem(f"{reference[:200]!r} points at nothing")

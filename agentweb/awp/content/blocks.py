@@ -36,7 +36,7 @@ _FENCE: Final = re.compile(rf"[ \t>]*(?:{_MARK})*(`{{3,}}(?=[^`]*$)|~{{3,}})")
 _FENCE_END: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})\s*$")
 _HEADING: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _ROW: Final = re.compile(r"[ \t>]*\|")
-_TABLE_RULE: Final = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?\s*$")
+_TABLE_RULE_CELL: Final = re.compile(r":?-+:?")
 _INDENTED: Final = re.compile(r"(?: {4}| {0,3}\t)")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _ITEM: Final = re.compile(rf" {{0,3}}{_MARK}")
@@ -115,4 +115,10 @@ class _Scan:
 
 
 def _begins_table(line: str, following: str) -> bool:
-    return bool(_ROW.match(line) or ("|" in line and _TABLE_RULE.match(following)))
+    return bool(_ROW.match(line)) or ("|" in line and _is_table_rule(following))
+
+
+def _is_table_rule(line: str) -> bool:
+    """Whether it is the line between the heads and the rows, of several columns."""
+    cells = line.lstrip(" \t>").rstrip().removeprefix("|").removesuffix("|").split("|")
+    return len(cells) > 1 and all(_TABLE_RULE_CELL.fullmatch(cell.strip(" \t")) for cell in cells)

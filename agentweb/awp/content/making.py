@@ -39,7 +39,7 @@ _RECIPE: Final = "1"
 """To be counted up when the same source is to become other content."""
 # What Django writes anew into every answer.
 _PASSING: Final = re.compile(rb"""(?<=name="csrfmiddlewaretoken" value=")[^"]*|\bnonce=(?:"[^"]*"|'[^']*')""")
-_HEADING: Final = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]+([^\n]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +238,7 @@ class Maker:
             title, description = title or found.title, description or found.description
         else:
             markdown = source.body.decode(source.charset if _is_known(source.charset) else "utf-8", "replace")
-            heading = _HEADING.search(markdown)
-            title = title or (heading[1] if heading else "")
+            title = title or _first_heading(markdown)
         markdown = _clean(markdown)
         parts = tuple(split(markdown)) if markdown.strip() else ()
         if not parts:
@@ -278,6 +277,11 @@ def _is_same(looked: Looked, first: Looked) -> bool:
         and isinstance(other, (Made, Unchanged))
         and (looked.path, one.digest) == (first.path, other.digest)
     )
+
+
+def _first_heading(markdown: str) -> str:
+    said = (found[1].rstrip(" \t#") for found in _HEADING.finditer(markdown))
+    return next(filter(None, said), "")
 
 
 def _is_known(charset: str) -> bool:

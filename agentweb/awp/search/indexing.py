@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef
 
 from agentweb.access.database import begun, patiently
-from agentweb.awp.content.models import ContentPage, ContentPart
+from agentweb.awp.content.models import ContentPage
 from agentweb.awp.search.models import SearchedPage, SearchPosting, SearchTerm
 from agentweb.awp.search.terms import EVERY, Has, key_of, page_terms
 from agentweb.client.ranking_words import VERSION
@@ -25,7 +26,10 @@ from agentweb.postings.rows import ROWS, add_counts, database_of, write_rows
 logger = logging.getLogger("agentweb.awp")
 
 _PAGES: Final = 25
-"""Pages of one transaction. Their texts are in memory at once, and SQLite has one writer at a time."""
+"""Pages of one transaction. Their terms are in memory at once, and SQLite has one writer at a time."""
+
+_Terms = Mapping[int, Has]
+_Work = TypeVar("_Work")
 
 
 def index_page(page: ContentPage, texts: Sequence[str]) -> None:
@@ -39,10 +43,15 @@ def index_pages(pages: Sequence[tuple[ContentPage, Sequence[str]]]) -> None:
     Only what changed of their terms is written. Two that take in pages at once wait for each other's counts, which are
     written last and in one order; with other writes after it, they could wait for each other for ever.
     """
-    terms = {
-        page.pk: page_terms(page.title, page.description, page.path, texts, page.language)
-        for page, texts in pages
-    }
+    _write([(page, _terms(page, texts)) for page, texts in pages])
+
+
+def _terms(page: ContentPage, texts: Sequence[str]) -> _Terms:
+    return page_terms(page.title, page.description, page.path, texts, page.language)
+
+
+def _write(pages: Sequence[tuple[ContentPage, _Terms]]) -> None:
+    terms = {page.pk: has for page, has in pages}
     with transaction.atomic(using=_database()):
         before: defaultdict[int, dict[int, Has]] = defaultdict(dict)
         rows = SearchPosting.objects.filter(page__in=list(terms))
@@ -63,7 +72,7 @@ def index_pages(pages: Sequence[tuple[ContentPage, Sequence[str]]]) -> None:
         write_rows(
             SearchedPage,
             ("page", "digest", "version"),
-            [(page.pk, page.digest, VERSION) for page, _texts in pages],
+            [(page.pk, page.digest, VERSION) for page, _has in pages],
             " ON CONFLICT (page) DO UPDATE SET digest = excluded.digest, version = excluded.version",
         )
         _count(counts)
@@ -104,33 +113,54 @@ def forget_pages(pages: Iterable[int]) -> int:
 def catch_up(*, tick: Callable[[], None] = lambda: None) -> dict[str, int]:
     """Bring the index to the content as it is, some pages at a time: ``{"forgotten", "indexed"}``.
 
-    Searches and other writers go on meanwhile, and being killed costs the pages that were at hand. ``tick`` is called
-    in between, and ends it when it raises.
+    Searches and other writers go on meanwhile: what takes time, finding the terms, is done before the right to write is
+    taken. Being killed costs the pages that were at hand. ``tick`` is called after each page and each transaction, and
+    ends it when it raises.
     """
     counts = {"forgotten": 0, "indexed": 0}
-    for name, work, keys in (("forgotten", forget_pages, _orphans()), ("indexed", _index_again, _stale())):
-        for start in range(0, len(keys), _PAGES):
-            counts[name] += patiently(partial(_begun, work, keys[start : start + _PAGES]))
-            tick()
+    for keys in _some(_orphans()):
+        counts["forgotten"] += patiently(partial(_begun, forget_pages, keys))
+        tick()
+    for keys in _some(_stale()):
+        read = _read(keys, tick)
+        counts["indexed"] += patiently(partial(_begun, _index_again, read))
+        tick()
     if any(counts.values()):
         SearchTerm.objects.filter(pages__lte=0).delete()
     return counts
 
 
-def _begun(work: Callable[[list[int]], int], keys: list[int]) -> int:
+def _some(keys: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (keys[start : start + _PAGES] for start in range(0, len(keys), _PAGES))
+
+
+def _begun(work: Callable[[_Work], int], of: _Work) -> int:
     with begun():
-        return work(keys)
+        return work(of)
 
 
-def _index_again(keys: list[int]) -> int:
-    # Locked: who writes one of the pages meanwhile, waits; and this sees what they wrote.
-    pages = list(ContentPage.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
-    texts: defaultdict[int, list[str]] = defaultdict(list)
-    rows = ContentPart.objects.filter(page__in=keys).order_by("page", "number")
-    for key, text in rows.values_list("page", "text"):
-        texts[key].append(text)
-    index_pages([(page, texts[page.pk]) for page in pages])
-    return len(pages)
+def _read(keys: Sequence[int], tick: Callable[[], None]) -> dict[int, tuple[ContentPage, _Terms]]:
+    """The pages of these keys with their terms, each as it was at some moment."""
+    found = {}
+    for page in ContentPage.objects.filter(pk__in=keys).order_by("pk"):
+        texts = list(page.content_parts.order_by("number").values_list("text", flat=True))
+        found[page.pk] = page, _terms(page, texts)
+        tick()
+    return found
+
+
+def _index_again(read: Mapping[int, tuple[ContentPage, _Terms]]) -> int:
+    # Locked: who writes one of the pages meanwhile, waits. One that was written since it was read is not what its terms
+    # are of: whoever wrote it takes it in, or the next who catches up.
+    locked = ContentPage.objects.select_for_update().filter(pk__in=list(read)).order_by("pk")
+    as_read = [page for page in locked if _version(page) == _version(read[page.pk][0])]
+    _write([(page, read[page.pk][1]) for page in as_read])
+    return len(as_read)
+
+
+def _version(page: ContentPage) -> tuple[str, datetime]:
+    """What is another one whenever a page's content is written."""
+    return page.digest, page.updated_at
 
 
 def _stale() -> list[int]:

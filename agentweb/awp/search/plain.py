@@ -10,7 +10,8 @@ from typing import Final
 _TARGET: Final = re.compile(r"\]\((?:[^()\n]|\([^()\n]*\))*\)")
 _BARE_URL: Final = re.compile(r"https?://[^\s<>)\]]+")
 _DEFINITION: Final = re.compile(r"^ {0,3}\[[^\]\n]+\]:[^\n]*$", re.MULTILINE)
-_HEADING: Final = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$", re.MULTILINE)
+# The rest of the line, of which Python takes the end off: an end that may be anywhere is looked for from everywhere.
+_HEADING: Final = re.compile(r"^ {0,3}#{1,6}[ \t]+([^\n]*)", re.MULTILINE)
 _FENCE: Final = re.compile(r"^ {0,3}(?:```+|~~~+)[^\n]*$", re.MULTILINE)
 # Lines of nothing but marks: rules, the second line of tables, underlines of headings.
 _RULE: Final = re.compile(r"^[ \t]*[-=*_|:+][-=*_|:+ \t]*$", re.MULTILINE)
@@ -28,7 +29,7 @@ _HIDDEN: Final = re.compile(
 
 def headings(markdown: str) -> Iterator[str]:
     """The texts of its headings, in order; lines that begin with # in a block of code too."""
-    return (without_targets(found[1]) for found in _HEADING.finditer(markdown))
+    return (without_targets(found[1].rstrip(" \t#")) for found in _HEADING.finditer(markdown))
 
 
 def without_targets(markdown: str) -> str:

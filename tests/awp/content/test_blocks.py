@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentweb.awp.content.blocks import Kind, blocks
+from tests.support.bounded import run_bounded
 from tests.support.examples import examples
 
 
@@ -47,3 +48,12 @@ def test_blocks_are_told_apart(markdown: str, expected: list[tuple[Kind, str]]) 
 @given(st.text(alphabet=st.sampled_from("a |-`~#>\n\t\r\x0b\u2028*1."), max_size=80))
 def test_joined_they_are_the_text(markdown: str) -> None:
     assert "".join(each.text for each in blocks(markdown)) == markdown
+
+
+def test_no_line_takes_longer_than_it_is_long() -> None:
+    run_bounded(
+        "from agentweb.awp.content.blocks import blocks\n"
+        "for line in (' ' * 200_000, '>' * 200_000, '|' * 200_000, '-' * 200_000, '- |' * 70_000, '`' * 200_000):\n"
+        "    text = 'a|b\\n' + line + 'x\\n' + line + '\\n'\n"
+        "    assert ''.join(block.text for block in blocks(text)) == text\n"
+    )

@@ -13,6 +13,7 @@ from agentweb.awp.content import published, running
 from agentweb.awp.content.models import ContentPage, ContentPart, ContentRun
 from agentweb.awp.content.outcomes import Failed
 from agentweb.awp.content.running import Summary
+from tests.support.bounded import run_bounded
 
 
 def run() -> Summary:
@@ -210,6 +211,15 @@ def test_markdown_and_plain_text_are_content_as_they_are(site: Any) -> None:
         "plain": "/plain/",
         "streamed": "Streamed",
     }
+
+
+def test_a_text_of_one_long_line_is_content_at_once_and_its_first_heading_its_title() -> None:
+    run_bounded(
+        "import django; django.setup()\n"
+        "from agentweb.awp.content.making import _first_heading\n"
+        "assert _first_heading('## #\\n# a' + ' ' * 200_000 + 'b  #\\n# c') == 'a' + ' ' * 200_000 + 'b'\n"
+        "assert _first_heading('#' * 200_000 + ' ' * 200_000) == ''\n"
+    )
 
 
 def test_what_robots_txt_disallows_is_left_out(site: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -112,14 +113,46 @@ def test_catching_up_works_through_any_number_of_pages_and_goes_on_where_it_was_
 
     def end() -> None:
         ticks.append(len(paths("tea")))
-        if len(ticks) == 2:
+        if ticks[-1] == 4:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         catch_up(tick=end)
-    assert ticks == [2, 4]
+    # After each page that is read, and each two that are taken in.
+    assert ticks == [0, 0, 2, 2, 2, 4]
     assert catch_up()["indexed"] == 1
     assert len(paths("tea")) == 5
+    assert is_sound()
+
+
+def test_terms_are_found_before_anybody_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_page("tea", "Green tea.", is_indexed=False)
+    outside = len(connection.savepoint_ids)
+    depths: list[int] = []
+
+    def finding(*of: Any) -> Any:
+        depths.append(len(connection.savepoint_ids))
+        return page_terms(*of)
+
+    monkeypatch.setattr(indexing, "page_terms", finding)
+    assert catch_up()["indexed"] == 1
+    assert depths == [outside]
+
+
+def test_a_page_that_is_written_while_its_terms_are_found_is_left_to_who_wrote_it() -> None:
+    write_page("tea", "Green tea.", is_indexed=False)
+    write_page("cups", "Cups.", is_indexed=False)
+    ticks = iter(range(99))
+
+    def write() -> None:
+        if next(ticks) == 0:
+            write_page("tea", "Black tea.", is_indexed=False)
+
+    assert catch_up(tick=write) == {"forgotten": 0, "indexed": 1}
+    assert paths("green") == []
+    assert paths("cups") == ["/cups/"]
+    assert catch_up()["indexed"] == 1
+    assert paths("black") == ["/tea/"]
     assert is_sound()
 
 

@@ -9,6 +9,7 @@ import pytest
 from agentweb.awp.search.plain import headings, plain, without_targets
 from agentweb.awp.search.snippets import LENGTH, snippet
 from agentweb.client.ranking_words import query_terms
+from tests.support.bounded import run_bounded
 
 
 @pytest.mark.parametrize(
@@ -113,3 +114,13 @@ def test_a_short_text_is_shown_whole() -> None:
 @pytest.mark.parametrize("text", ["緑茶を買う人" * 200, "x" * 5_000 + " tea " + "y" * 5_000, "🍵" * 3_000])
 def test_a_text_without_blanks_is_cut_all_the_same(text: str) -> None:
     assert 0 < len(snippet(text, {"緑茶", "tea", "🍵"}, "en")) <= LENGTH
+
+
+def test_a_heading_ends_before_its_closing_marks_however_long_its_blanks_are() -> None:
+    assert list(headings("# Tea \t # ##\n#\tCups\n## # #\n#none\n    # code")) == ["Tea", "Cups", ""]
+    run_bounded(
+        "from agentweb.awp.search.plain import headings, plain\n"
+        "for line in ('# a' + ' ' * 200_000 + 'b', '# a' + ' #' * 100_000 + 'b', '# a' + '\\t' * 200_000 + 'b'):\n"
+        "    assert len(list(headings(line))) == 1\n"
+        "    assert plain(line)\n"
+    )
