@@ -15,9 +15,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentweb.client.agent import ActionResult, AgentClient
-    from agentweb.client.errors import SiteError
+    from agentweb.client.agent import AgentClient
+    from agentweb.client.approvals.policy import ApprovalPolicy
+    from agentweb.client.errors import NeedsHumanError, SiteError
+    from agentweb.client.flows.running import FlowResult
     from agentweb.client.grant_texts import GrantChain
+    from agentweb.client.invoking import ActionResult
     from agentweb.client.keystore import KeyStore
     from agentweb.client.manifest import Manifest
     from agentweb.client.messenger.messenger import Messenger
@@ -27,27 +30,33 @@ __all__ = [
     "ActionResult",
     "AgentClient",
     "AgentError",
+    "ApprovalPolicy",
     "AuthenticationError",
     "ClientError",
+    "FlowResult",
     "GrantChain",
     "InputError",
     "KeyStore",
     "Manifest",
     "Messenger",
+    "NeedsHumanError",
     "SiteError",
 ]
 
 _HOMES = {
-    "ActionResult": "agentweb.client.agent",
+    "ActionResult": "agentweb.client.invoking",
     "AgentClient": "agentweb.client.agent",
     "AgentError": "agentweb.wire.errors",
+    "ApprovalPolicy": "agentweb.client.approvals.policy",
     "AuthenticationError": "agentweb.wire.errors",
     "ClientError": "agentweb.wire.errors",
+    "FlowResult": "agentweb.client.flows.running",
     "GrantChain": "agentweb.client.grant_texts",
     "InputError": "agentweb.wire.errors",
     "KeyStore": "agentweb.client.keystore",
     "Manifest": "agentweb.client.manifest",
     "Messenger": "agentweb.client.messenger.messenger",
+    "NeedsHumanError": "agentweb.client.errors",
     "SiteError": "agentweb.client.errors",
 }
 

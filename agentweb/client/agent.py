@@ -5,72 +5,55 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from agentweb.client import authority
-from agentweb.client.asking import grant_required
-from agentweb.client.calls import Attempts, Outgoing, Received, SiteClock
-from agentweb.client.discovery import Discovery, manifest_url
-from agentweb.client.errors import SiteError
+from agentweb.client import authority, refunding
+from agentweb.client.approvals.gate import Answer, Gate
+from agentweb.client.approvals.policy import ApprovalPolicy
+from agentweb.client.approvals.records import Approval
+from agentweb.client.calls import Outgoing
+from agentweb.client.endpoints import Endpoints
+from agentweb.client.flows.plan import FlowPlan
+from agentweb.client.flows.running import FlowResult, FlowRunning, Progress
+from agentweb.client.flows.runs import Run, Runs
+from agentweb.client.grant_requests import GrantRequest, GrantRequests, body_of
 from agentweb.client.grant_texts import Chain, GrantLike, read_chain
-from agentweb.client.grants import Known, Need, narrowest
-from agentweb.client.inputs import Prepared, cost_of, prepare, read_input
+from agentweb.client.grants import remaining
+from agentweb.client.inputs import Prepared
+from agentweb.client.invoking import ActionResult, Invoking, Wish
 from agentweb.client.keystore import KeyStore
-from agentweb.client.manifest import Manifest, ManifestAction
-from agentweb.client.patience import Patience
+from agentweb.client.manifest import Manifest
+from agentweb.client.negotiating import Negotiation, Table
 from agentweb.client.pending import PendingCall, PendingCalls
 from agentweb.client.receipts import read_all, read_head
-from agentweb.client.spending import believe, check_head, count, receipts_in
-from agentweb.client.transport import Transport
+from agentweb.client.refunding import Refund
+from agentweb.client.session import Session, origin_of
+from agentweb.client.spending import check_head, count
 from agentweb.wire import clock as wire_clock
 from agentweb.wire.errors import ClientError, Code
 from agentweb.wire.grants import GrantDocument, Mandate
-from agentweb.wire.http_signature import sign_request
+from agentweb.wire.money import format_amount, parse_amount
 from agentweb.wire.receipts import verify_receipt
-from agentweb.wire.strict_json import Json, dumps
+from agentweb.wire.strict_json import Json
 
 if TYPE_CHECKING:
     import httpx
 
+__all__ = ["ActionResult", "AgentClient"]
+
 _KEY: Final = re.compile(r"[!-~]{16,255}")
-_GRANT_ENDED: Final = frozenset({Code.GRANT_REVOKED, Code.GRANT_USED, Code.GRANT_EXPIRED})
-_UNSIGNED: Final = (
-    " The call was sent unsigned, so it stood for nobody: if you hold a grant of this site, call again with "
-    "signed=True (on the command line --signed)."
-)
-_MANIFEST_IS_OLD: Final = frozenset({Code.ACTION_NOT_FOUND, Code.METHOD_NOT_ALLOWED, Code.GRANT_REQUIRED})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActionResult:
-    """What an action answered.
-
-    ``value`` is its JSON; numbers with a point are Decimal, which ``json.dumps`` does not take: ``json()`` writes
-    the value as JSON text, every number exact. ``replayed``: the site had run this intent before and
-    gave the kept answer. ``receipts`` are the verified ones inside the value. ``grant`` is the id of the grant the
-    call was signed under, None for an unsigned read; ``idempotency_key`` what the intent was called.
-    """
-
-    value: Json
-    status: int
-    replayed: bool
-    receipts: tuple[Mapping[str, Any], ...] = ()
-    grant: str | None = None
-    idempotency_key: str | None = None
-    request_id: str | None = None
-
-    def json(self) -> str:
-        """The value as JSON text, with its numbers exactly as the site wrote their values."""
-        return dumps(self.value).decode("utf-8")
 
 
 class AgentClient:
     """An agent at the sites of others, with the key and the grants of one key store. Threads may share it.
 
-    ``http`` is an ``httpx.Client`` of one's own (proxies, TLS). ``allow_hosts`` names hosts that may be called
-    although their addresses are not public. A call makes at most ``attempts`` requests within ``patience``
+    ``approval`` says what the person is asked about before it is sent: spending, sending and deleting, unless told
+    otherwise. ``http`` is an ``httpx.Client`` of one's own (proxies, TLS). ``allow_hosts`` names hosts that may be
+    called although their addresses are not public. A call makes at most ``attempts`` requests within ``patience``
     seconds, each answered within ``seconds``. ``clock`` gives Unix seconds, ``sleep`` waits.
     """
 
@@ -78,6 +61,7 @@ class AgentClient:
         self,
         keystore: KeyStore,
         *,
+        approval: ApprovalPolicy | None = None,
         http: httpx.Client | None = None,
         allow_hosts: Collection[str] = (),
         attempts: int = 5,
@@ -87,17 +71,33 @@ class AgentClient:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.keystore = keystore
-        self._clock = clock
-        self._attempts, self._seconds_in_all, self._sleep = attempts, patience, sleep
-        self._transport = Transport(http, allowed=allow_hosts, seconds=seconds)
-        self._site_clock = SiteClock(clock)
-        self._discovery = Discovery(self._transport, clock=clock, patience=self._patience)
-        self._pending = PendingCalls(keystore.path.with_name(keystore.path.name + ".pending"))
+        self._session = Session(
+            keystore,
+            http=http,
+            allow_hosts=allow_hosts,
+            attempts=attempts,
+            patience=patience,
+            seconds=seconds,
+            clock=clock,
+            sleep=sleep,
+        )
+        self._pending = PendingCalls(_beside(keystore, "pending"))
+        self._gate = Gate(_beside(keystore, "approvals"), approval or ApprovalPolicy(), clock)
+        self._invoking = Invoking(self._session, self._gate, self._pending)
+        self._runs = Runs(_beside(keystore, "runs"))
+        self._flows = FlowRunning(self._session, self._invoking, self._runs)
+        self._endpoints = Endpoints(self._session, self._pending)
+        self._requests = GrantRequests(_beside(keystore, "requests"), self._endpoints)
 
     @property
     def public_key(self) -> str:
         """The agent's public key, ``ed25519:…``: what a person or a site's staff issue a grant to."""
         return self.keystore.key.public
+
+    @property
+    def approval(self) -> ApprovalPolicy:
+        """What the person is asked about."""
+        return self._gate.policy
 
     def add_grant(self, grant: GrantLike) -> GrantDocument:
         """Keep a grant and return its leaf: the whole of what ``issue_grant`` printed, its ``Agent-Grant`` line or
@@ -107,13 +107,18 @@ class AgentClient:
         """
         return self.keystore.add_grant(grant)
 
+    def grants(self) -> list[dict[str, Any]]:
+        """Every grant that the agent holds: ``id``, ``site``, ``scopes``, ``expires``, ``one_time``, ``mandate``
+        (with what is ``remaining``, as far as the agent knows), and ``ended``, why it counts no longer, or None."""
+        return [self._described(chain) for chain in self.keystore.chains]
+
     def discover_actions(self, url: str, *, signed: bool = False) -> Manifest:
         """The manifest of the site of ``url``, checked with the site for changes.
 
         ``signed``: as the agent's grants for this site let it see. Raises ClientError ``site_unreachable``,
         ``manifest_invalid``, and ``grant_required`` when there is no grant to sign with.
         """
-        return self._signed_manifest(url) if signed else self._discovery.load(url)
+        return self._session.signed_manifest(url) if signed else self._session.discovery.load(url)
 
     def call_action(
         self,
@@ -121,12 +126,18 @@ class AgentClient:
         name: str,
         input: object = None,
         *,
+        confirm: bool = False,
+        code: str | None = None,
         idempotency_key: str | None = None,
         intent: str | None = None,
         new_intent: bool = False,
         signed: bool = False,
     ) -> ActionResult:
         """Call an action of the site of ``url``.
+
+        What the policy asks about is not sent at first: NeedsHumanError says what the person is to be asked. Once
+        they have approved exactly that, the same call passes with ``confirm=True``, within ten minutes and once;
+        where the policy is strict, with the ``code`` too that the person was shown.
 
         Until an answer settles it, the same call (site, action, input and ``intent``) is the same intent, also
         after a crash: repeat it to learn the outcome of a lost answer. ``new_intent`` says that it is meant anew;
@@ -142,35 +153,93 @@ class AgentClient:
             raise ClientError(
                 Code.IDEMPOTENCY_KEY_INVALID, "An idempotency key is 16 to 255 visible ASCII characters."
             )
-        manifest, action, is_hidden = self._find(url, name)
-        schema = action.schema()
-        value = read_input({} if input is None else input, schema)
-        prepared = prepare(action, value, schema)
-        cost = cost_of(action.cost, value)
-        keeps = action.effect != "read" and idempotency_key is None
-        if keeps and not new_intent and self._pending.find(manifest.site, name, value, intent) is not None:
-            # It may have been paid already, out of what the mandate had then.
-            cost = 0
-        need = None
-        if action.needs_grant or is_hidden or signed:
-            # "read" is the site's claim, and only GET is bound to it: another method gets nothing to spend. Nor does
-            # a read that asks for no grant.
-            is_safe = action.method == "GET" and (action.needs_grant or is_hidden)
-            need = self._need_of(manifest, action, cost, may_spend=action.effect != "read" or is_safe)
-        chain = self._choose_grant(manifest, action, need) if need is not None else None
-        pending = None
-        if keeps:
-            pending = self._pending.begin(
-                manifest.site, name, value, intent, now=self._clock(), is_new=new_intent
-            )
-        outgoing = Outgoing(
-            origin=_origin(manifest.url),
-            prepared=prepared,
-            grant=chain.header if chain else None,
-            idempotency_key=pending.key if pending else idempotency_key if action.effect != "read" else None,
+        wish = Wish(
+            answer=Answer(confirm, code),
+            intent=intent,
+            new_intent=new_intent,
+            key=idempotency_key,
+            signed=signed,
         )
-        received, chain = self._send(manifest, outgoing, chain, pending, need)
-        return self._result(manifest, action, outgoing, chain, received)
+        return self._invoking.call(self._session.find(url, name), input, wish)
+
+    def run_flow(
+        self,
+        url: str,
+        name: str,
+        input: object = None,
+        *,
+        resume: str | Mapping[str, Any] | None = None,
+        confirm: bool = False,
+        code: str | None = None,
+        intent: str | None = None,
+        new_intent: bool = False,
+        progress: Progress | None = None,
+    ) -> FlowResult:
+        """Run a flow of the site of ``url``, each step as a call of its own under the policy of the person.
+
+        Before the first step it is looked whether there is a grant for each. An error of a step says in ``extra``
+        which it was: ``flow``, ``step``, ``action``, what was ``completed``, and ``resume``, with which the flow goes
+        on there; what is completed is not done again. The same flow with the same input goes on by itself after a
+        crash, a lost answer or a question to the person, and ``confirm`` answers the question at which it stopped;
+        ``new_intent`` begins anew.
+
+        Raises as ``call_action``, and ClientError ``flow_invalid``, ``flow_reference_missing``, ``manifest_changed``
+        (the site changed its manifest in the middle of the run).
+        """
+        return self._flows.run(
+            url,
+            name,
+            input,
+            resume=resume,
+            intent=intent,
+            new_intent=new_intent,
+            answer=Answer(confirm, code),
+            progress=progress,
+        )
+
+    def plan_flow(self, url: str, name: str, input: object = None) -> FlowPlan:
+        """The steps of a flow with this input, and the most that they may cost as far as that is known. Nothing is
+        begun. Raises as ``run_flow`` does before its first step."""
+        return self._flows.plan(url, name, input)
+
+    def runs(self) -> list[Run]:
+        """Runs of flows that are not through, oldest first; each may be resumed by its name."""
+        return self._runs.all()
+
+    def approvals(self) -> list[Approval]:
+        """Questions that wait for the person, oldest first."""
+        return self._gate.approvals.all(self._session.clock())
+
+    def confirm(self, approval: str, *, code: str | None = None) -> ActionResult | FlowResult:
+        """Make the call of a question (``ap_…``) that the person has approved; of a flow, go on with it.
+
+        Raises ClientError ``not_found`` for a question that was answered or is older than ten minutes, else as
+        ``call_action``.
+        """
+        asked = self._gate.approvals.get(approval, self._session.clock())
+        question = asked.question
+        if question.run is not None:
+            run = self._runs.get(question.run)
+            return self.run_flow(run.url, run.flow, resume=run.run, confirm=True, code=code)
+        return self.call_action(
+            question.url,
+            question.action,
+            question.input,
+            confirm=True,
+            code=code,
+            idempotency_key=asked.key if asked.own_key else None,
+            intent=asked.intent,
+            signed=asked.signed,
+        )
+
+    def deny(self, approval: str) -> None:
+        """The person said no: the question can no longer be confirmed."""
+        with self._gate.approvals.lock():
+            self._gate.approvals.remove(approval)
+
+    def approval_code(self, approval: str) -> str:
+        """A new code for a question, to be shown to the person alone: what ``confirm`` takes under a strict policy."""
+        return self._gate.approvals.new_code(approval, self._session.clock())[1]
 
     def revoke(self, url: str, grant_id: str, reason: str = "") -> None:
         """Take a grant (``gr_…``) back at the site of ``url``, with everything that was handed on below it.
@@ -178,8 +247,8 @@ class AgentClient:
         Allowed to its holder, its issuer, and the issuer of any grant above it; a person also takes a key of their
         account back (``ed25519:…``). Done again, it is done. Raises SiteError (``not_allowed``) and ClientError.
         """
-        manifest = self._discovery.load(url)
-        origin = _origin(manifest.url)
+        manifest = self._session.discovery.load(url)
+        origin = origin_of(manifest.url)
 
         def send(prepared: Prepared, chain: Chain | None) -> None:
             outgoing = Outgoing(
@@ -188,13 +257,13 @@ class AgentClient:
                 grant=chain.header if chain else None,
                 is_bare=chain is None,
             )
-            self._send(manifest, outgoing, chain, None)
+            self._session.send(manifest, outgoing, chain)
 
         def under() -> Chain | None:
             for held in self.keystore.chains:
                 if any(grant.id == grant_id for grant in held):
                     return held
-            return self._any_grant(manifest.site)
+            return self._session.any_grant(manifest.site)
 
         authority.revoke(manifest, grant_id, reason, origin=origin, send=send, under=under)
         if any(grant.id == grant_id for held in self.keystore.chains for grant in held):
@@ -222,7 +291,7 @@ class AgentClient:
         """
         held = [chain for chain in self.keystore.chains if chain[-1].id == grant]
         chain = held[0] if held else read_chain(grant)
-        now = int(self._site_clock.now(chain[-1].audience))
+        now = int(self._session.site_clock.now(chain[-1].audience))
         return authority.delegate(
             chain,
             self.keystore.key,
@@ -242,13 +311,63 @@ class AgentClient:
         """
         return self._pending.all()
 
+    def refund(
+        self, url: str, receipt: str, amount: str | int | Decimal | None = None, *, reason: str
+    ) -> Refund:
+        """Ask for money back: the amount, or all that is left of the receipt (``rc_…``).
+
+        Until it is answered the same request is one intent, also after a crash. A refund may wait for the site's
+        staff: then it ``is_pending``, and ``refund_state`` says later how it stands. Raises SiteError
+        (``refund_exceeds_charge`` with what is ``remaining``, ``refund_not_allowed``) and as ``call_action``.
+        """
+        return refunding.ask(self._endpoints, self._session.discovery.load(url), receipt, amount, reason)
+
+    def refund_state(self, url: str, refund_id: str) -> Refund:
+        """How a refund (``rf_…``) stands."""
+        return refunding.look(self._endpoints, self._session.discovery.load(url), refund_id)
+
+    def negotiate(
+        self, url: str, terms: Mapping[str, Any], price: str | int | Decimal, currency: str, *, note: str = ""
+    ) -> Negotiation:
+        """Offer a price for what ``terms`` say, ``{"product_id": "sku-1", "quantity": 2}``; nothing is spent.
+
+        The answer has the site's counter-offer, and ``counter``, ``accept`` and ``reject`` to go on. Signed under the
+        grant that could pay the price, because an agreement holds for that one.
+        """
+        table = self._table(url, currency, price)
+        return table.open(terms, price, note)
+
+    def negotiation(self, url: str, ident: str, currency: str) -> Negotiation:
+        """How a negotiation (``ng_…``) stands, to go on with it."""
+        return self._table(url, currency, None).look(ident)
+
+    def request_grant(
+        self,
+        url: str,
+        scopes: Sequence[str],
+        *,
+        mandate: str | None = None,
+        expires_in: int = 86_400,
+        reason: str = "",
+    ) -> GrantRequest:
+        """Ask a person for a grant through their site, or how that stands: the same request again asks for it.
+
+        They open ``approve_url`` while logged in and compare ``user_code``. The grant is kept as soon as there is
+        one, and ``grant`` then is not None. ``mandate`` is written ``USD:10.00/30.00``.
+        """
+        body = body_of(scopes, mandate, expires_in, reason or "To act for you.")
+        found = self._requests.ask(self._session.discovery.load(url), body)
+        if found.grant is not None:
+            self.add_grant(found.grant)
+        return found
+
     def verify_receipt(self, url: str, receipt: Json) -> str | None:
         """Why a receipt is not the site's, or None: checked here, against the keys of its manifest."""
-        manifest = self._discovery.load(url, revalidate=False)
+        manifest = self._session.discovery.load(url, revalidate=False)
         reason = verify_receipt(receipt, manifest.keys)
         if reason == "unknown_key":
             # The site may have a new key since.
-            manifest = self._discovery.load(url)
+            manifest = self._session.discovery.load(url)
             reason = verify_receipt(receipt, manifest.keys)
         if reason is None and isinstance(receipt, dict) and receipt["site"] != manifest.site:
             return "site"
@@ -260,14 +379,13 @@ class AgentClient:
         The head is kept and compared with the next: a log that was cut or rewritten shows. Raises ClientError
         ``response_invalid`` with a ``reason`` for receipts that do not hold, else as ``call_action``.
         """
-        manifest = self._discovery.load(url)
+        manifest = self._session.discovery.load(url)
+        origin = origin_of(manifest.url)
 
         def get(address: str, *, signed: bool) -> Json:
-            target = address.removeprefix(_origin(manifest.url))
-            outgoing = Outgoing(
-                origin=_origin(manifest.url), prepared=Prepared("GET", target, b""), is_bare=signed
-            )
-            return self._send(manifest, outgoing, None, None)[0].value
+            target = address.removeprefix(origin)
+            outgoing = Outgoing(origin=origin, prepared=Prepared("GET", target, b""), is_bare=signed)
+            return self._session.send(manifest, outgoing, None)[0].value
 
         found = read_all(manifest, get)
         head = read_head(manifest, get)
@@ -280,7 +398,7 @@ class AgentClient:
 
     def close(self) -> None:
         """Close the connections."""
-        self._transport.close()
+        self._session.close()
 
     def __enter__(self) -> AgentClient:
         return self
@@ -290,166 +408,44 @@ class AgentClient:
     ) -> None:
         self.close()
 
-    def _find(self, url: str, name: str) -> tuple[Manifest, ManifestAction, bool]:
-        """(manifest, action, whether only those with a grant can see the action)."""
-        was_kept = self._discovery.keeps(url)
-        manifest = self._discovery.load(url, revalidate=False)
-        if name not in manifest.actions and was_kept:
-            manifest = self._discovery.load(url)
-        if name not in manifest.actions and self._any_grant(manifest.site) is not None:
-            hidden = self._signed_manifest(url)
-            if name in hidden.actions:
-                return hidden, hidden.actions[name], True
-        return manifest, manifest.action(name), False
-
-    def _signed_manifest(self, url: str) -> Manifest:
-        where = manifest_url(url)
-        origin = _origin(where)
-        site = origin.partition("://")[2]
-        chain = self._any_grant(site)
+    def _table(self, url: str, currency: str, price: str | int | Decimal | None) -> Table:
+        manifest = self._session.discovery.load(url)
+        amount = None if price is None else parse_amount(price, currency, field="price")
+        paying = self._session.need(manifest.site, spends=True, currency=currency, amount=amount)
+        chain = self._session.narrowest(paying) or self._session.any_grant(manifest.site)
         if chain is None:
             raise ClientError(
                 Code.GRANT_REQUIRED,
-                f"There is no grant for {site} that is valid now; ask for one.",
-                site=site,
+                f"There is no grant for {manifest.site} that is valid now; ask for one.",
+                site=manifest.site,
             )
-        headers = {"Agent-Grant": chain.header}
+        return Table(self._endpoints, manifest, currency, chain)
 
-        def sign(target: str) -> dict[str, str]:
-            return headers | sign_request(
-                method="GET",
-                url=self._transport.wire_url(target),
-                body=b"",
-                key=self.keystore.key,
-                headers=headers,
-                created=int(self._site_clock.now(site)),
-            )
-
-        try:
-            return self._discovery.load(url, reader=chain[-1].id, sign=sign)
-        except SiteError as error:
-            if error.code in _GRANT_ENDED:
-                self._end(chain, error)
-                if self._any_grant(site) is None:
-                    raise
-                return self._signed_manifest(url)
-            if not self._site_clock.learn(site, error):
-                raise
-            return self._discovery.load(url, reader=chain[-1].id, sign=sign)
-
-    def _any_grant(self, site: str) -> Chain | None:
-        return self._narrowest(self._need(site))
-
-    def _need_of(
-        self, manifest: Manifest, action: ManifestAction, cost: int | None, *, may_spend: bool
-    ) -> Need:
-        return self._need(
-            manifest.site,
-            scope=action.scope,
-            spends=action.effect == "spend",
-            may_spend=may_spend,
-            currency=action.cost.currency if action.cost else None,
-            amount=cost,
-        )
-
-    def _choose_grant(self, manifest: Manifest, action: ManifestAction, need: Need) -> Chain:
-        chain = self._narrowest(need)
-        if chain is None:
-            raise grant_required(manifest, action, need)
-        return chain
-
-    def _need(self, site: str, **more: Any) -> Need:
-        return Need(site=site, subject=self.keystore.key.public, now=self._site_clock.now(site), **more)
-
-    def _narrowest(self, need: Need) -> Chain | None:
-        return narrowest(self.keystore.chains, need, self._known(need.site))
-
-    def _known(self, site: str) -> Known:
-        return Known(ended=self.keystore.state.ended, spent=self.keystore.site(site).spent)
-
-    def _patience(self) -> Patience:
-        return Patience(
-            attempts=self._attempts, seconds=self._seconds_in_all, clock=self._clock, sleep=self._sleep
-        )
-
-    def _send(
-        self,
-        manifest: Manifest,
-        outgoing: Outgoing,
-        chain: Chain | None,
-        pending: PendingCall | None,
-        need: Need | None = None,
-    ) -> tuple[Received, Chain | None]:
-        """The answer, and the grant that the site took: where one has ended, the next that meets ``need`` is tried."""
-        is_uncertain = pending is not None and pending.is_resumed
-        try:
-            while True:
-                attempts = Attempts(
-                    outgoing,
-                    transport=self._transport,
-                    key=self.keystore.key,
-                    clock=self._site_clock,
-                    patience=self._patience(),
-                    is_uncertain=is_uncertain,
-                )
-                try:
-                    return attempts.run(), chain
-                except SiteError as error:
-                    self._learn(manifest, chain, error, is_bare=outgoing.is_bare)
-                    # Each round ends a grant for good, so the rounds come to an end.
-                    is_over = chain is not None and need is not None and error.code in _GRANT_ENDED
-                    chain = self._narrowest(need) if is_over and need is not None else None
-                    if chain is None:
-                        raise
-                    outgoing = replace(outgoing, grant=chain.header)
-                finally:
-                    is_uncertain = attempts.is_uncertain
-        finally:
-            if pending is not None and not is_uncertain:
-                self._pending.settle(pending)
-
-    def _learn(self, manifest: Manifest, chain: Chain | None, error: SiteError, *, is_bare: bool) -> None:
-        """Note what a refusal says of the grant, the mandate and the manifest."""
-        if chain is not None and error.code in _GRANT_ENDED:
-            self._end(chain, error)
-        if chain is None and not is_bare and error.code == Code.NOT_ALLOWED:
-            error.message += _UNSIGNED
-        if chain is not None and error.code == Code.MANDATE_EXCEEDED:
-            leaf = chain[-1]
-            self.keystore.change_site(manifest.site, lambda record: believe(record, leaf, error))
-        if error.code in _MANIFEST_IS_OLD:
-            self._discovery.forget(manifest.url)
-
-    def _end(self, chain: Chain, error: SiteError) -> None:
-        named = error.extra.get("grant")
-        ended = named if named in {grant.id for grant in chain} else chain[-1].id
-        self.keystore.end_grant(str(ended), error.code)
-
-    def _result(
-        self,
-        manifest: Manifest,
-        action: ManifestAction,
-        outgoing: Outgoing,
-        chain: Chain | None,
-        received: Received,
-    ) -> ActionResult:
-        found = receipts_in(received.value, site=manifest.site, keys=manifest.keys)
-        if found:
-            self.keystore.change_site(manifest.site, lambda record: count(record, found))
-        for grant in chain or ():
-            if grant.one_time and action.effect != "read":
-                self.keystore.end_grant(grant.id, Code.GRANT_USED)
-        return ActionResult(
-            value=received.value,
-            status=received.status,
-            replayed=received.is_replayed,
-            receipts=found,
-            grant=chain[-1].id if chain else None,
-            idempotency_key=outgoing.idempotency_key,
-            request_id=received.request_id,
-        )
+    def _described(self, chain: Chain) -> dict[str, Any]:
+        leaf = chain[-1]
+        known = self._session.known(leaf.audience)
+        ended = next((known.ended[grant.id] for grant in chain if grant.id in known.ended), None)
+        rest = remaining(chain, known)
+        mandate = None
+        if leaf.mandate is not None and rest is not None:
+            currency = leaf.mandate.currency
+            mandate = {
+                "currency": currency,
+                "per_tx": format_amount(leaf.mandate.per_tx, currency),
+                "total": format_amount(leaf.mandate.total, currency),
+                "remaining": format_amount(max(rest, 0), currency),
+            }
+        return {
+            "id": leaf.id,
+            "site": leaf.audience,
+            "scopes": list(leaf.scopes),
+            "expires": leaf.expires,
+            "one_time": leaf.one_time,
+            "mandate": mandate,
+            "ended": ended,
+        }
 
 
-def _origin(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.partition('/')[0]}"
+def _beside(keystore: KeyStore, what: str) -> Path:
+    """A folder beside the key store."""
+    return keystore.path.with_name(f"{keystore.path.name}.{what}")

@@ -7,6 +7,7 @@
     ├── InputError                   the input breaks the action's schema; nothing was sent
     └── ClientError                  found out by the client itself
         ├── UnreachableError         ``site_unreachable``: no answer came
+        ├── NeedsHumanError          ``needs_human``: the person is to be asked first; nothing was sent
         ├── MissingExtraError        httpx is not installed; an ImportError too
         └── KeyStoreError            ``keystore_unsafe``, ``keystore_invalid``
 """
@@ -80,13 +81,27 @@ class UnreachableError(ClientError):
         self.may_have_arrived = may_have_arrived
 
 
-class MissingExtraError(ClientError, ImportError):
-    """The network needs httpx, which the extra ``client`` brings."""
+class NeedsHumanError(ClientError):
+    """The person is to be asked before this call; nothing was sent.
 
-    def __init__(self) -> None:
+    ``extra`` says what exactly: ``approval``, ``site``, ``action``, ``effect``, ``cost``, ``input``, ``grant``,
+    ``expires``. Approved, the same call passes with ``confirm=True``.
+    """
+
+    default_code = Code.NEEDS_HUMAN
+
+    def __init__(self, message: str, **asked: Any) -> None:
+        super().__init__(None, message, **asked)
+
+
+class MissingExtraError(ClientError, ImportError):
+    """The network needs httpx, which the extra ``client`` brings; MCP needs ``mcp``, of the extra of this name."""
+
+    def __init__(self, extra: str = "client") -> None:
+        missing = "httpx" if extra == "client" else extra
         super().__init__(
             Code.SITE_UNREACHABLE,
-            "httpx is not installed, so nothing can be sent: pip install agentweb-django[client]",
+            f"{missing} is not installed, so nothing can be sent: pip install agentweb-django[{extra}]",
         )
 
 

@@ -16,9 +16,10 @@ from urllib.parse import urljoin
 
 from agentweb.wire.canonical import CanonicalError, digest
 from agentweb.wire.errors import ClientError, Code, MoneyError
+from agentweb.wire.flow_inputs import derived_input
 from agentweb.wire.http_signature import authority_of
 from agentweb.wire.money import CURRENCIES, parse_amount
-from agentweb.wire.references import check_references
+from agentweb.wire.references import check_output, check_references
 from agentweb.wire.safe_numbers import nearest_doubles
 from agentweb.wire.schema import CompiledSchema, SchemaError, compile_schema
 from agentweb.wire.scopes import check_scope
@@ -119,6 +120,30 @@ class ManifestFlow:
     steps: list[Json]
     input: dict[str, Any] | bool | None
     problems: tuple[Problem, ...]
+    output: Json = None
+
+    def input_schema(self, actions: Mapping[str, ManifestAction]) -> CompiledSchema:
+        """The flow's own input schema, or the one that follows from the steps; compiled as a foreign one.
+
+        Raises ClientError ``manifest_invalid`` for a schema that cannot be used.
+        """
+        schema = self.input
+        try:
+            if schema is None:
+                calls: list[tuple[str, Mapping[str, Any], Json]] = []
+                for step in self.steps:
+                    action = actions[str(step["action"])]  # type: ignore[index,call-overload]
+                    action.schema()
+                    taken = action.input if isinstance(action.input, dict) else {}
+                    calls.append((action.name, taken, step.get("with", {})))  # type: ignore[union-attr]
+                schema = derived_input(calls)
+            return compile_schema(schema, foreign=True)
+        except (ValueError, RecursionError) as error:
+            raise ClientError(
+                Code.MANIFEST_INVALID,
+                f"The input of the flow {self.name} cannot be used: {error}",
+                flow=self.name,
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +181,32 @@ class Manifest:
                 f"{self.site} offers no action of this name.{hint}",
                 site=self.site,
                 closest=closest,
+            )
+        return found
+
+    def flow(self, name: str) -> ManifestFlow:
+        """The flow of this name, which can run.
+
+        Raises ClientError ``not_found`` with ``closest`` names, and ``flow_invalid`` with ``problems`` for one that
+        cannot.
+        """
+        found = self.flows.get(name)
+        if found is None:
+            closest = get_close_matches(name.lower(), self.flows, n=3)
+            hint = f" Did you mean {' or '.join(closest)}?" if closest else ""
+            raise ClientError(
+                Code.NOT_FOUND,
+                f"{self.site} offers no flow of this name.{hint}",
+                site=self.site,
+                closest=closest,
+            )
+        if found.problems:
+            first = found.problems[0]
+            raise ClientError(
+                Code.FLOW_INVALID,
+                f"The flow {name} cannot run: {first['pointer']}: {first['message']}",
+                problems=list(found.problems[:_MAX_PROBLEMS]),
+                flow=name,
             )
         return found
 
@@ -337,6 +388,7 @@ def _read_flows(listed: Json, actions: Mapping[str, ManifestAction]) -> dict[str
         described = entry.get("description")
         own = schema if isinstance(schema, (dict, bool)) else None
         problems = check_references(steps, actions=schemas, input_schema=own)
+        problems += check_output(entry.get("output"), steps=len(steps) if isinstance(steps, list) else 0)
         if name in flows:
             problems.append(_problem("/name", "duplicate", "Two flows have this name."))
         flows[name] = ManifestFlow(
@@ -345,6 +397,7 @@ def _read_flows(listed: Json, actions: Mapping[str, ManifestAction]) -> dict[str
             steps=steps if isinstance(steps, list) else [],
             input=own,
             problems=tuple(problems),
+            output=entry.get("output"),
         )
     return flows
 

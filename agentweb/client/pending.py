@@ -16,12 +16,13 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from agentweb.client.errors import OUTCOME_UNKNOWN, KeyStoreError
 from agentweb.client.files import make_private_folder, read_private, sync_folder, write_private
+from agentweb.client.intents import Approved, Begun
 from agentweb.wire.canonical import CanonicalError, canonicalize
 from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import AgentError, ClientError
@@ -38,7 +39,8 @@ logger = logging.getLogger("agentweb.client")
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """An intent with its key. ``created`` is Unix seconds; ``is_resumed`` whether an earlier call began it."""
+    """An intent with its key. ``created`` is Unix seconds; ``is_resumed`` whether an earlier call began it;
+    ``approved`` what a person approved of it."""
 
     site: str
     action: str
@@ -48,6 +50,7 @@ class PendingCall:
     created: float
     path: Path
     is_resumed: bool = False
+    approved: Approved | None = None
 
 
 class PendingCalls:
@@ -57,12 +60,22 @@ class PendingCalls:
         self.folder = folder
 
     def begin(
-        self, site: str, action: str, value: Json, intent: str | None, *, now: float, is_new: bool = False
+        self,
+        site: str,
+        action: str,
+        value: Json,
+        intent: str | None,
+        *,
+        now: float,
+        is_new: bool = False,
+        key: str | None = None,
+        approved: Approved | None = None,
     ) -> PendingCall:
         """The intent, on the disk when this returns: the unsettled one of this call, else a new one.
 
-        ``is_new`` drops an unsettled one first. Raises ``outcome_unknown`` for one that is older than a site
-        has to remember: whether it acted must be found out before it is called again.
+        ``is_new`` drops an unsettled one first; ``key`` is that of a new one, a fresh one unless given. An unsettled
+        one that is ``approved`` anew keeps its key. Raises ``outcome_unknown`` for one that is older than a site has
+        to remember: whether it acted must be found out before it is called again.
         """
         path = self._path(site, action, value, intent)
         if is_new:
@@ -71,8 +84,13 @@ class PendingCalls:
             known = _read(path)
             if known is not None:
                 _refuse_if_old(known, now)
+                if approved is not None and known.approved != approved:
+                    known = replace(known, approved=approved)
+                    write_private(path, _to_bytes(known), replace=True)
                 return known
-            new = PendingCall(site, action, value, intent, random_id("ik_"), now, path)
+            new = PendingCall(
+                site, action, value, intent, key or random_id("ik_"), now, path, approved=approved
+            )
             make_private_folder(self.folder)
             # FileExistsError: another thread or process has just begun the same intent; share its key.
             with suppress(FileExistsError):
@@ -114,6 +132,46 @@ class PendingCalls:
                 yield call
 
 
+class PendingIntent:
+    """The intent of one call (``intents.Intent``), kept as a pending call."""
+
+    def __init__(
+        self,
+        calls: PendingCalls,
+        site: str,
+        action: str,
+        value: Json,
+        intent: str | None,
+        *,
+        now: float,
+        is_new: bool = False,
+        key: str | None = None,
+    ) -> None:
+        self._calls = calls
+        self._call = (site, action, value, intent)
+        self._now = now
+        self._is_new = is_new
+        self._key = key
+        self._begun: PendingCall | None = None
+
+    def find(self) -> Begun | None:
+        if self._is_new:
+            return None
+        known = self._calls.find(*self._call)
+        return None if known is None else Begun(known.key, is_resumed=True, approved=known.approved)
+
+    def begin(self, *, key: str | None, approved: Approved | None) -> Begun:
+        self._begun = self._calls.begin(
+            *self._call, now=self._now, is_new=self._is_new, key=self._key or key, approved=approved
+        )
+        self._is_new = False
+        return Begun(self._begun.key, self._begun.is_resumed, self._begun.approved)
+
+    def settle(self) -> None:
+        if self._begun is not None:
+            self._calls.settle(self._begun)
+
+
 def _refuse_if_old(call: PendingCall, now: float) -> None:
     if now - call.created > MAX_AGE:
         raise ClientError(
@@ -129,17 +187,18 @@ def _refuse_if_old(call: PendingCall, now: float) -> None:
 
 
 def _to_bytes(call: PendingCall) -> bytes:
-    return dumps(
-        {
-            "version": 1,
-            "site": call.site,
-            "action": call.action,
-            "input": call.input,
-            "intent": call.intent,
-            "key": call.key,
-            "created": call.created,
-        }
-    )
+    content: dict[str, Json] = {
+        "version": 1,
+        "site": call.site,
+        "action": call.action,
+        "input": call.input,
+        "intent": call.intent,
+        "key": call.key,
+        "created": call.created,
+    }
+    if call.approved is not None:
+        content["approved"] = call.approved.as_dict()
+    return dumps(content)
 
 
 def _read(path: Path) -> PendingCall | None:
@@ -163,6 +222,7 @@ def _read(path: Path) -> PendingCall | None:
             created=float(content["created"]),
             path=path,
             is_resumed=True,
+            approved=Approved.read(content.get("approved")),
         )
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise _unreadable(path) from error

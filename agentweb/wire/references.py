@@ -226,6 +226,14 @@ def check_references(
     return problems
 
 
+def check_output(output: Json, *, steps: int) -> list[dict[str, str]]:
+    """What is wrong with the references in a flow's ``output``, with pointers that begin at the flow."""
+    problems: list[dict[str, str]] = []
+    for pointer, text in _dollar_strings(output, "/output"):
+        problems += _check_reference(pointer, text, steps, None)
+    return problems
+
+
 def _check_step(
     position: int, step: Json, actions: Mapping[str, Any], input_schema: Mapping[str, Any] | bool | None
 ) -> Iterator[dict[str, str]]:

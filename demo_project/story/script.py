@@ -18,6 +18,8 @@ import httpx
 from agentweb.access import grants
 from agentweb.access.models import Mandate as MandateRow
 from agentweb.client.agent import AgentClient
+from agentweb.client.approvals.policy import ApprovalPolicy
+from agentweb.client.approvals.records import Approval
 from agentweb.client.keystore import KeyStore
 from agentweb.wire.clock import now
 from agentweb.wire.encoding import random_id
@@ -50,7 +52,11 @@ class Story:
         self.site = urlsplit(origin).netloc
         self.tell = narrator
         self.key = SigningKey.generate()
-        self.agent = AgentClient(KeyStore(folder / "agent.json", key=self.key), allow_hosts=[LOOPBACK])
+        self.agent = AgentClient(
+            KeyStore(folder / "agent.json", key=self.key),
+            approval=ApprovalPolicy(approver=self._ada_is_asked),
+            allow_hosts=[LOOPBACK],
+        )
         self.http = httpx.Client(base_url=origin, trust_env=False, timeout=30)
 
     def play(self) -> None:
@@ -254,6 +260,12 @@ class Story:
     @property
     def _cents(self) -> int:
         return int(self.total * 100)
+
+    def _ada_is_asked(self, approval: Approval) -> bool:
+        """Her client asks before it spends; she approves what is within her limits."""
+        self.tell.says("(client)", f"asks Ada: {approval.question.message}", style="dim")
+        self.tell.says("Ada", "yes", style="green")
+        return True
 
     def _left(self) -> int:
         """What the site's own row says is left of the mandate, in cents."""

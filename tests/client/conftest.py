@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentweb.client.agent import AgentClient
+from agentweb.client.approvals.policy import ApprovalPolicy
 from agentweb.client.keystore import KeyStore
 from agentweb.wire.grants import Mandate, new_grant
 from agentweb.wire.signing import SigningKey
@@ -35,7 +36,9 @@ def keystore(tmp_path: Path) -> KeyStore:
 
 @pytest.fixture
 def client(keystore: KeyStore, time: Time) -> Iterator[AgentClient]:
-    with AgentClient(keystore, clock=time, sleep=time.sleep, seconds=5.0) as client:
+    # What is asked about is not sent; the tests of asking have a policy of their own.
+    never = ApprovalPolicy.never_ask()
+    with AgentClient(keystore, approval=never, clock=time, sleep=time.sleep, seconds=5.0) as client:
         yield client
 
 

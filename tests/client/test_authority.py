@@ -24,7 +24,8 @@ pytestmark = pytest.mark.django_db
 def helper(tmp_path: Path, agent: AgentClient) -> AgentClient:  # noqa: F811
     """Another agent, that talks to the same site in this process."""
     other = AgentClient(KeyStore(tmp_path / "helper.json"), allow_hosts=["shop.example"])
-    other._transport, other._discovery = agent._transport, agent._discovery
+    other._session.transport = agent._session.transport
+    other._session.discovery = agent._session.discovery
     return other
 
 
@@ -45,7 +46,7 @@ def test_a_held_grant_is_given_up(agent: AgentClient) -> None:  # noqa: F811
 
 def test_a_grant_that_the_site_has_not_seen_is_given_up_under_itself(agent: AgentClient) -> None:  # noqa: F811
     ann = User.objects.create_user("ann")
-    key, now = SigningKey.generate(), int(agent._clock())
+    key, now = SigningKey.generate(), int(agent._session.clock())
     principals.enrol(ann, key.public)
     words = {"audience": "shop.example", "scopes": ["notes:*"], "not_before": now, "expires": now + 600}
     own = new_grant(issuer=key, subject=agent.public_key, **words)
@@ -54,7 +55,8 @@ def test_a_grant_that_the_site_has_not_seen_is_given_up_under_itself(agent: Agen
     agent.keystore.remove_grant(held)
     # Whatever the agent has forgotten, the site has not.
     with AgentClient(KeyStore(agent.keystore.path.with_name("copy.json"), key=agent.keystore.key)) as copy:
-        copy._transport, copy._discovery = agent._transport, agent._discovery
+        copy._session.transport = agent._session.transport
+        copy._session.discovery = agent._session.discovery
         copy.add_grant(own)
         assert refusal(copy, "write_note", {"text": "x"}).code == "grant_revoked"
 

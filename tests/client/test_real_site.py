@@ -14,11 +14,12 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 
-from agentweb import action
+from agentweb import action, flow
 from agentweb.access import approvals, grants, site_keys
 from agentweb.agent_actions import published
 from agentweb.catalog.registry import registry
 from agentweb.client.agent import AgentClient
+from agentweb.client.approvals.policy import ApprovalPolicy
 from agentweb.client.errors import SiteError
 from agentweb.client.keystore import KeyStore
 from agentweb.testing import clock, mandate
@@ -62,6 +63,7 @@ def agent(tmp_path: Path, network: Lossy) -> Iterator[AgentClient]:
     with clock() as time, httpx.Client(transport=network) as http:
         yield AgentClient(
             KeyStore(tmp_path / "agent.json"),
+            approval=ApprovalPolicy.never_ask(),
             http=http,
             allow_hosts=["shop.example"],
             attempts=2,
@@ -198,3 +200,50 @@ def test_one_time_grant_is_used_once(agent: AgentClient) -> None:
     issue(agent, "notes:*", one_time=True)
     agent.call_action(ORIGIN, "write_note", {"text": "x"})
     assert refusal(agent, "write_note", {"text": "y"}).code == "grant_required"
+
+
+@pytest.mark.requirement("AA-2.31")
+def test_flow_of_the_specification_is_published_unchanged_and_runs(agent: AgentClient) -> None:
+    issue(agent, "cart:write")
+    paying = issue(agent, "checkout", spending="USD:50.00/60.00")
+    steps = [
+        {"action": "search_products", "with": {"query": "$input.query"}},
+        {
+            "action": "add_to_cart",
+            "with": {"product_id": "$steps.0.items.0.id", "quantity": "$input.quantity"},
+        },
+        {"action": "checkout", "with": {"cart_id": "$steps.1.cart_id"}},
+    ]
+
+    def needs(**members: str) -> dict[str, Any]:
+        properties = {name: {"type": kind} for name, kind in members.items()}
+        return {"type": "object", "required": list(members), "properties": properties}
+
+    with registry.only():
+        action("search_products", effect="read", description="Search.", input=needs(query="string"))(
+            lambda inp, ctx: {"items": [{"id": f"sku-{inp['query']}"}]}
+        )
+        action(
+            "add_to_cart",
+            effect="write",
+            scope="cart:write",
+            description="Add.",
+            input=needs(product_id="string", quantity="integer"),
+        )(lambda inp, ctx: {"cart_id": f"{inp['quantity']} {inp['product_id']}"})
+        action(
+            "checkout",
+            effect="spend",
+            scope="checkout",
+            description="Pay.",
+            cost={"amount": 25, "currency": "USD"},
+            input=needs(cart_id="string"),
+        )(lambda inp, ctx: {"order_id": ctx.charge(25, "USD", item=inp["cart_id"])["id"]})
+        flow("buy_product", steps=steps)
+        published.forget()
+        manifest = agent.discover_actions(ORIGIN)
+        assert manifest.flows["buy_product"].steps == steps
+        result = agent.run_flow(ORIGIN, "buy_product", {"query": "tea", "quantity": 2})
+    published.forget()
+    (receipt,) = agent.receipts(ORIGIN)
+    assert result.value == {"order_id": receipt["id"]}
+    assert (receipt["item"], receipt["grant"]) == ("2 sku-tea", paying)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from agentweb.client.agent import AgentClient
+from agentweb.client.approvals.policy import ApprovalPolicy
 from agentweb.client.errors import SiteError, UnreachableError
 from agentweb.client.keystore import KeyStore
 from agentweb.wire.errors import AgentError
@@ -40,7 +41,8 @@ def refusal(call: Callable[[], object]) -> AgentError:
 
 def impatient(keystore: KeyStore, time: Time) -> AgentClient:
     """A client that tries once."""
-    return AgentClient(keystore, clock=time, sleep=time.sleep, attempts=1)
+    never = ApprovalPolicy.never_ask()
+    return AgentClient(keystore, approval=never, clock=time, sleep=time.sleep, attempts=1)
 
 
 # --- trying again ---
@@ -277,6 +279,7 @@ def test_key_and_input_are_on_the_disk_before_the_site_sees_the_call(
 PROGRAM = """
 import sys
 from agentweb.client.agent import AgentClient
+from agentweb.client.approvals.policy import ApprovalPolicy
 from agentweb.client.keystore import KeyStore
 from agentweb.wire import clock
 client = AgentClient(KeyStore(sys.argv[1]), clock=lambda: float(sys.argv[3]))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentweb import client
-from agentweb.client import ActionResult, AgentClient, KeyStore, Messenger
+from agentweb.client import ActionResult, AgentClient, ApprovalPolicy, FlowResult, KeyStore, Messenger
 from agentweb.client.command_line import main
 from tests.docs.pages import DOCS, blocks
 from tests.docs.tutorial import Site
@@ -39,7 +39,8 @@ def test_the_snippets_run_in_the_shop_of_the_tutorial(
     buying, failing = blocks(PAGE, "python")
     names = {"SHOP": shop.origin, "GRANT": grant}
     exec(buying.text.replace('"6.50"', "6.5"), names)  # noqa: S102
-    assert re.fullmatch(rf"{key}\nrc_[\w-]{{22}}\n", capsys.readouterr().out)
+    cost = re.escape("{'amount': '6.50', 'currency': 'USD'}")
+    assert re.fullmatch(rf"{key}\n{cost}\nrc_[\w-]{{22}}\n", capsys.readouterr().out)
     exec(failing.text, names)  # noqa: S102
     assert capsys.readouterr().out.startswith("/packets ")
 
@@ -52,6 +53,10 @@ def test_the_tables_name_every_argument_and_member() -> None:
     assert messenging <= first_cells(section("Messenger"))
     fields = {field.name for field in dataclasses.fields(ActionResult)}
     assert first_cells(section("Results")) == fields | {"ActionResult", "json"}
+    flow_fields = {field.name for field in dataclasses.fields(FlowResult)}
+    assert flow_fields <= first_cells(section("Flows"))
+    policy = {field.name for field in dataclasses.fields(ApprovalPolicy)}
+    assert policy <= first_cells(section("Approval"))
     errors = {name for name in client.__all__ if name.endswith("Error")}
     assert errors <= first_cells(section("Errors"))
 

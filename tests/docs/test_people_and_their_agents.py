@@ -14,7 +14,7 @@ from django.http import HttpRequest
 
 from agentweb.access import principals
 from agentweb.access.models import PrincipalKey
-from agentweb.client import AgentClient, KeyStore
+from agentweb.client import AgentClient, ApprovalPolicy, KeyStore
 from agentweb.client.errors import SiteError
 from agentweb.wire.enrolment import sign_enrolment
 from agentweb.wire.signing import SigningKey
@@ -52,14 +52,15 @@ def test_ann_enrols_a_key_gives_her_agent_a_grant_and_takes_it_back(shop: Site, 
     shown = "ed25519:UJnIjkZw1xOQlDKaoNHx2xBc_kr8vDsT0ZdMLiKrPGA"
     shop.run(enrol.replace(" ann ", f" {ann} ").replace(shown, key))
     assert f"{key}  counts  laptop" in shop.run(show.replace(" ann ", f" {ann} "))
-    with AgentClient(KeyStore(tmp_path / "agent.json")) as agent:
+    never = ApprovalPolicy.never_ask()
+    with AgentClient(KeyStore(tmp_path / "agent.json"), approval=never) as agent:
         site = agent.discover_actions(shop.origin).site
         give = f"cd {tmp_path} && {sys.executable} {program(tmp_path, 'give.py')} {site} {agent.public_key}"
         grant = agent.add_grant(shop.run(give))
         assert grant.scopes == ("tea:buy",)
         assert agent.call_action(shop.origin, "buy_tea", TEA).value["receipt"].startswith("rc_")
         # Less of it is handed on.
-        with AgentClient(KeyStore(tmp_path / "other.json")) as other:
+        with AgentClient(KeyStore(tmp_path / "other.json"), approval=never) as other:
             [hand_on] = [line for line in commands() if " delegate " in line]
             shown_key = "ed25519:DfxfVPA09JCLKbckgs0Oc5QBba-Gor-w_y6raE9mayk"
             hand_on = hand_on.replace(GRANT, grant.id).replace(shown_key, other.public_key)

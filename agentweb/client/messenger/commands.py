@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, Protocol
 
+from agentweb.client.commands.saying import Add, Said
 from agentweb.client.keystore import KeyStore
 from agentweb.client.messenger.messages import Message
 from agentweb.client.messenger.messenger import NOT_CONNECTED, Messenger, store_of
@@ -33,18 +34,7 @@ from agentweb.wire.errors import AgentError, ClientError, Code
 from agentweb.wire.json_types import Json
 from agentweb.wire.strict_json import dumps
 
-Said = tuple[Any, Iterable[str]]
-"""The document for ``--json`` (an iterator: one document after the other), and the lines for people."""
-
 _BAR: Final = 30
-
-
-class Add(Protocol):
-    """Adds a command to a parser; see ``command_line``."""
-
-    def __call__(
-        self, name: str, run: Callable[[Any, argparse.Namespace], Said], sentence: str
-    ) -> argparse.ArgumentParser: ...
 
 
 class _Agent(Protocol):
@@ -273,4 +263,4 @@ def _progress() -> Progress | None:
     return show
 
 
-__all__ = ["Said", "add_commands"]
+__all__ = ["add_commands"]

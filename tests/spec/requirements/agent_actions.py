@@ -122,7 +122,6 @@ REQUIREMENTS = (
         "must",
         "The client's approval policy decides by the declared effect, so calls that spend or delete can be "
         "held until a person agrees.",
-        planned="approval",
     ),
     Requirement(
         "AA-2.15",
@@ -141,7 +140,6 @@ REQUIREMENTS = (
         MANIFEST,
         "must",
         "The steps of a flow are carried out one after the other, in the order of the list.",
-        planned="flows",
     ),
     Requirement(
         "AA-2.18",
@@ -149,7 +147,6 @@ REQUIREMENTS = (
         "must",
         "A reference $input.x in a step becomes the value of that member of the flow's own input, with its "
         "type.",
-        planned="flows",
     ),
     Requirement(
         "AA-2.19",
@@ -157,14 +154,12 @@ REQUIREMENTS = (
         "must",
         "A reference $steps.N.path becomes the value found along that path in the output of step N, counted "
         "from 0, through members and list positions.",
-        planned="flows",
     ),
     Requirement(
         "AA-2.20",
         MANIFEST,
         "must",
         "A step that refers to its own output or to that of a later step is refused before anything is sent.",
-        planned="flows",
     ),
     Requirement(
         "AA-2.21",
@@ -191,7 +186,6 @@ REQUIREMENTS = (
         MANIFEST,
         "must",
         "The client shows the declared cost when it asks the person, and does so before anything is sent.",
-        planned="approval",
     ),
     Requirement(
         "AA-2.25",
@@ -237,7 +231,6 @@ REQUIREMENTS = (
         "must",
         "The example's buy_product, declared as a flow, is published unchanged and runs from search to "
         "checkout.",
-        planned="flows",
     ),
     Requirement(
         "AA-3.1",
@@ -467,35 +460,30 @@ REQUIREMENTS = (
         CALLING,
         "must",
         "The client asks the person before it calls an action that spends.",
-        planned="approval",
     ),
     Requirement(
         "AA-7.6",
         CALLING,
         "must",
         "The client asks the person before it calls an action that sends.",
-        planned="approval",
     ),
     Requirement(
         "AA-7.7",
         CALLING,
         "must",
         "The client asks the person before it calls an action that deletes.",
-        planned="approval",
     ),
     Requirement(
         "AA-7.8",
         CALLING,
         "must",
         "A call that waits for the person returns needs_human, and the site sees no request.",
-        planned="approval",
     ),
     Requirement(
         "AA-7.9",
         CALLING,
         "must",
         "The same call repeated with confirm=true after the person agreed is sent.",
-        planned="approval",
     ),
     Requirement(
         "AA-7.10",
@@ -503,28 +491,24 @@ REQUIREMENTS = (
         "must",
         "run_flow reads the manifest, validates, signs narrowly and asks the person for each step as "
         "call_action does.",
-        planned="flows",
     ),
     Requirement(
         "AA-7.11",
         CALLING,
         "must",
         "The error of a failed flow says which step failed.",
-        planned="flows",
     ),
     Requirement(
         "AA-7.12",
         CALLING,
         "must",
         "The error of a failed flow holds the outputs of the steps that were done before.",
-        planned="flows",
     ),
     Requirement(
         "AA-7.13",
         CALLING,
         "must",
         "call_action and run_flow are also MCP tools with these names.",
-        planned="mcp",
     ),
     Requirement(
         "AA-7.14",

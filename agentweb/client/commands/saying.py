@@ -1,0 +1,79 @@
+"""What commands answer with, and how it reaches a terminal: what a site wrote never moves the cursor."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Protocol, TextIO
+
+from agentweb.wire.errors import AgentError, Code
+from agentweb.wire.strict_json import dumps
+
+Said = tuple[Any, Iterable[str]]
+"""The document for ``--json`` (an iterator: one document after the other), and the lines for people."""
+
+# Line ends of Unicode and what moves a cursor, which JSON may hold as they are, inside strings only.
+_NOT_PLAIN: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+class Add(Protocol):
+    """Adds a command to the parser; see ``commands``."""
+
+    def __call__(
+        self, name: str, run: Callable[[Any, argparse.Namespace], Said], sentence: str
+    ) -> argparse.ArgumentParser: ...
+
+
+class Waiting(Exception):
+    """Nothing was refused, and a person has to do something before there is more; the exit code says so."""
+
+    def __init__(self, said: Said) -> None:
+        super().__init__()
+        self.said = said
+
+
+def say(line: str, stream: TextIO | None = None) -> None:
+    """One line to standard output, or to ``stream``; at once, for whoever reads along."""
+    stream = stream or sys.stdout
+    stream.write(f"{line}\n")
+    stream.flush()
+
+
+def plain(text: str) -> str:
+    """One line that a terminal only shows: what a site wrote never moves the cursor or begins a line of its own."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def json_lines(document: Any) -> Iterator[str]:
+    """One JSON value on a line; of a command that gives several, each on its own."""
+    for each in document if isinstance(document, Iterator) else (document,):
+        yield _NOT_PLAIN.sub(_escaped, dumps(each).decode())
+
+
+def print_error(error: AgentError, *, as_json: bool) -> None:
+    """The error, as JSON on standard output or as lines on standard error."""
+    if as_json:
+        for line in json_lines({"error": error.as_dict()}):
+            say(line)
+        return
+    body = error.as_dict()
+    whole = "the manifest" if error.code == Code.MANIFEST_INVALID else "the input"
+    say(plain(f"{body.pop('code')}: {body.pop('message')}"), sys.stderr)
+    for problem in body.pop("problems", None) or []:
+        where = problem.get("pointer") or whole
+        say(plain(f"  {where}: {problem.get('message', problem.get('code', ''))}"), sys.stderr)
+    for name, value in body.items():
+        shown = value if isinstance(value, str) else dumps(value).decode()
+        say(plain(f"  {name}: {shown}"), sys.stderr)
+
+
+def is_watched() -> bool:
+    """Whether a person reads along."""
+    return sys.stderr.isatty()
+
+
+def _escaped(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

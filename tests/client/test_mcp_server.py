@@ -1,0 +1,137 @@
+"""The client's tools as a model uses them, over MCP."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentweb.client import AgentClient, ApprovalPolicy, KeyStore
+from tests.client.site import Reply, Site, Time, error
+
+mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+ROOT = Path(__file__).parents[2]
+Grant = Callable[..., str]
+
+
+@pytest.fixture
+def shop(site: Site, grant: Grant) -> Site:
+    grant("*", spending=("USD", 100_00, 1000_00))
+    site.action(
+        "pay", effect="spend", scope="pay", cost={"amount": 25, "currency": "USD"}, description="a\x1bb"
+    )
+    site.action("look", effect="read", method="GET")
+    site.manifest["flows"] = [{"name": "buy", "steps": [{"action": "look"}, {"action": "pay"}]}]
+    return site
+
+
+@pytest.fixture
+def agent(keystore: KeyStore, time: Time) -> AgentClient:
+    return AgentClient(keystore, approval=ApprovalPolicy(strict=True), clock=time, sleep=time.sleep)
+
+
+def talk(server: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    """The results of tool calls, in order, over one session."""
+
+    async def run() -> list[Any]:
+        async with mcp.Client(server) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return asyncio.run(run())
+
+
+def tools_of(server: Any) -> dict[str, Any]:
+    async def run() -> dict[str, Any]:
+        async with mcp.Client(server) as client:
+            return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    return asyncio.run(run())
+
+
+@pytest.mark.requirement("AA-7.13")
+def test_the_tools_have_the_names_of_the_specification_and_ask_for_no_key(agent: AgentClient) -> None:
+    from agentweb.client.mcp_server import make_server
+
+    tools = tools_of(make_server(agent))
+    assert {"call_action", "run_flow", "discover_actions"} <= tools.keys()
+    for tool in tools.values():
+        assert not {name for name in tool.input_schema["properties"] if "key" in name or "intent" in name}
+    assert tools["call_action"].annotations.destructive_hint is True
+    assert tools["discover_actions"].annotations.read_only_hint is True
+
+
+def test_a_model_lists_reads_and_gets_refusals_as_results(shop: Site, agent: AgentClient) -> None:
+    from agentweb.client.mcp_server import make_server
+
+    shop.script("/api/look", Reply(200, {"n": 1.5}), error(409, "gone"))
+    listed, read, refused, missing = talk(
+        make_server(agent),
+        ("discover_actions", {"url": shop.url}),
+        ("call_action", {"url": shop.url, "action": "look"}),
+        ("call_action", {"url": shop.url, "action": "look"}),
+        ("call_action", {"url": shop.url, "action": "lok"}),
+    )
+    assert [each["name"] for each in listed.structured_content["actions"]] == ["pay", "look"]
+    assert listed.structured_content["actions"][0]["description"] == "a b"
+    assert listed.structured_content["flows"][0]["steps"] == ["look", "pay"]
+    assert (read.is_error, read.structured_content) == (False, {"value": {"n": 1.5}})
+    assert (refused.is_error, refused.structured_content["error"]["code"]) == (True, "gone")
+    assert missing.structured_content["error"]["closest"] == ["look"]
+
+
+def test_a_model_cannot_confirm_by_itself(shop: Site, agent: AgentClient) -> None:
+    from agentweb.client.mcp_server import make_server
+
+    server = make_server(agent)
+    pay = {"url": shop.url, "action": "pay"}
+    first, again, invented = talk(
+        server,
+        ("call_action", pay),
+        ("call_action", {**pay, "confirm": True}),
+        ("call_action", {**pay, "confirm": True, "code": "12345678"}),
+    )
+    for result in (first, again, invented):
+        assert result.is_error is False
+        assert result.structured_content["needs_human"]["cost"] == {"amount": "25.00", "currency": "USD"}
+    assert shop.acts == []
+    code = agent.approval_code(first.structured_content["needs_human"]["approval"])
+    (paid,) = talk(server, ("call_action", {**pay, "confirm": True, "code": code}))
+    assert paid.structured_content == {"value": {"done": 1}}
+
+
+def test_a_model_goes_on_with_a_flow(shop: Site, agent: AgentClient) -> None:
+    from agentweb.client.mcp_server import make_server
+
+    server = make_server(agent)
+    (asked,) = talk(server, ("run_flow", {"url": shop.url, "flow": "buy"}))
+    question = asked.structured_content["needs_human"]
+    assert (question["step"], question["action"]) == (1, "pay")
+    code = agent.approval_code(question["approval"])
+    again = {
+        "url": shop.url,
+        "flow": "buy",
+        "resume": question["resume"]["run"],
+        "confirm": True,
+        "code": code,
+    }
+    (done,) = talk(server, ("run_flow", again))
+    assert done.is_error is False
+    assert len(shop.calls("/api/look")) == len(shop.calls("/api/pay")) == 1
+
+
+def test_the_command_serves_over_standard_input_and_output(shop: Site, keystore: KeyStore) -> None:
+    from mcp.client.stdio import StdioServerParameters
+
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "agentweb.client", "--key-store", str(keystore.path), "mcp"],
+        env={"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "PATH": os.environ["PATH"]},
+    )
+    (read,) = talk(command, ("call_action", {"url": shop.url, "action": "look"}))
+    assert read.structured_content == {"value": {"done": 1}}
