@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentweb.client import AgentClient, ApprovalPolicy, KeyStore, NeedsHumanError
+from agentweb.client import AgentClient, KeyStore, NeedsHumanError
 from tests.docs.pages import blocks
 from tests.docs.tutorial import Site
 
