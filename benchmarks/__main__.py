@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 
 from benchmarks import databases, servers
-from benchmarks.suites import actions, aim, content, retention, startup
+from benchmarks.suites import actions, aim, content, finding, retention, startup
 
 SUITES = {
     "actions": actions.run,
     "aim": aim.run,
     "content": content.run,
+    "finding": finding.run,
     "retention": retention.run,
     "startup": startup.run,
 }

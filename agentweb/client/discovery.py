@@ -52,6 +52,8 @@ class Discovery:
         self._patience = patience
         self._entries: dict[tuple[str, str], _Entry] = {}
         self._lock = Lock()
+        self.on_read: Callable[[Manifest], None] | None = None
+        """Is told of each manifest that was read anew and that everybody may read."""
 
     def load(
         self, url: str, *, revalidate: bool = True, reader: str = "", sign: Sign | None = None
@@ -81,6 +83,8 @@ class Discovery:
             self._entries[where, reader] = entry
             if len(self._entries) > MAX_KEPT:
                 del self._entries[next(iter(self._entries))]
+        if self.on_read is not None and not reader and entry.manifest is not (known and known.manifest):
+            self.on_read(entry.manifest)
         return entry.manifest
 
     def keeps(self, url: str) -> bool:

@@ -19,8 +19,10 @@ FLOWS: Final = Field(1, 4)
 SITE: Final = Field(1, 40)
 EFFECT: Final = Field(1, 1)
 
-_SAID_ALIKE: Final = 350
-"""What a word that means about the same counts, in thousandths of one that was said."""
+_SAID_VERB: Final = 600
+_SAID_ALIKE: Final = 250
+"""What a verb of the table counts beside other words, and a word that means about the same as one that was said, in
+thousandths: many actions buy or find, and what it is that they buy says which is meant."""
 
 _VERBS: Final = (
     ("buy order purchase get acquire shop pay", "cart basket checkout", "spend"),
@@ -61,7 +63,9 @@ def action_impacts(
 
 def action_query(text: str, language: str = ENGLISH) -> dict[str, int]:
     """The terms of a query and their weights in thousandths, with those that its verbs stand for."""
-    asked = dict.fromkeys(query_terms(text, language), THOUSAND)
+    terms_asked = query_terms(text, language)
+    is_verbs_only = all(term in _meant_by for term in terms_asked)
+    asked = {term: THOUSAND if is_verbs_only or term not in _meant_by else _SAID_VERB for term in terms_asked}
     meant = [term for word in asked for term in _meant_by.get(word, ())]
     return {**dict.fromkeys(meant, _SAID_ALIKE), **asked}
 

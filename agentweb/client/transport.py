@@ -94,9 +94,7 @@ class Transport:
         (``reason`` ``too_large``, ``content_coding``) for an answer over ``max_bytes`` or in a content coding,
         ``site_unreachable`` for a forbidden address.
         """
-        return self._send(
-            method, url, headers, body, max_bytes=max_bytes, deadline=time.monotonic() + self._seconds
-        )
+        return self._send(method, url, headers, body, max_bytes=max_bytes, deadline=self._deadline_now())
 
     def _send(
         self,
@@ -158,7 +156,7 @@ class Transport:
         ``redirects`` for too many).
         """
         origin = url.partition("://")[0], authority_of(url)
-        deadline = time.monotonic() + self._seconds
+        deadline = self._deadline_now()
         for _ in range(MAX_REDIRECTS + 1):
             answer = self._send("GET", url, headers, b"", max_bytes=max_bytes, deadline=deadline)
             if answer.status not in _REDIRECTS or "location" not in answer.headers:
@@ -175,6 +173,11 @@ class Transport:
             f"The site redirects more than {MAX_REDIRECTS} times.",
             reason="redirects",
         )
+
+    def _deadline_now(self) -> float:
+        """Of the monotonic clock. Making the first client takes a while, for which no site is to blame."""
+        self._client()
+        return time.monotonic() + self._seconds
 
     def close(self) -> None:
         """Close the connections, unless the client was the caller's own."""

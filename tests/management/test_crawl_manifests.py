@@ -27,6 +27,7 @@ def call(name: str, *arguments: str) -> tuple[str, str, CommandError | None]:
     return out.getvalue(), err.getvalue(), failure
 
 
+@pytest.mark.requirement("AA-4.5", "AA-7.15")
 def test_sites_are_read_and_what_they_offer_is_found(site: Site) -> None:  # noqa: F811
     site.action("buy_paper", effect="spend", description="Order printer paper.")
     assert call("crawl_manifests", site.url) == (f"read  {site.authority}: 1 entries\n", "", None)

@@ -262,7 +262,6 @@ REQUIREMENTS = (
         DISCOVERY,
         "must",
         "discover_actions loads the manifest of a named site into the index.",
-        planned="finding actions",
     ),
     Requirement(
         "AA-4.2",
@@ -270,28 +269,24 @@ REQUIREMENTS = (
         "must",
         "find_action searches all loaded manifests with the plain words of a task, such as buying printer "
         "paper.",
-        planned="finding actions",
     ),
     Requirement(
         "AA-4.3",
         DISCOVERY,
         "must",
         "Each result of find_action names one action and the site that has it.",
-        planned="finding actions",
     ),
     Requirement(
         "AA-4.4",
         DISCOVERY,
         "may",
         "One index can serve many agents as a common registry of manifests.",
-        planned="finding actions",
     ),
     Requirement(
         "AA-4.5",
         DISCOVERY,
         "may",
         "The crawler that reads a site's pages also fetches its manifest from the well-known address.",
-        planned="finding actions",
     ),
     Requirement(
         "AA-5.1",
@@ -515,20 +510,17 @@ REQUIREMENTS = (
         CALLING,
         "must",
         "A manifest that an agent meets is kept in the common index.",
-        planned="finding actions",
     ),
     Requirement(
         "AA-7.15",
         CALLING,
         "must",
         "A manifest that the crawler meets is kept in the common index.",
-        planned="finding actions",
     ),
     Requirement(
         "AA-7.16",
         CALLING,
         "must",
         "One agent's find_action also finds sites that only another agent has met.",
-        planned="finding actions",
     ),
 )

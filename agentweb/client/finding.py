@@ -1,0 +1,462 @@
+"""Finding actions among the sites that an agent has met, and with the help of an index among those of others.
+
+Each site's manifest is kept beside the key store when it is read, a file for each. A search ranks them here, as an
+index does; one with an ``index_url`` asks that index too, and names the sites to it that this agent has met, so that
+others find them. What an index answers is a stranger's word: it is checked, cut, and called by nobody but the caller.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode, urlsplit
+
+from agentweb.client import crawling
+from agentweb.client.addresses import LOOPBACK
+from agentweb.client.calls import read_error
+from agentweb.client.crawling import About
+from agentweb.client.discovery import manifest_url
+from agentweb.client.errors import KeyStoreError
+from agentweb.client.files import make_private_folder, read_private, write_private
+from agentweb.client.listing import ACTION, FLOW, MAX_DESCRIPTION, Entry, entries_of, shown
+from agentweb.client.manifest import EFFECTS, WELL_KNOWN, Manifest, read_manifest
+from agentweb.client.ranking import SCALE, rarity, scores
+from agentweb.client.ranking import Collection as Postings
+from agentweb.client.ranking_actions import action_query
+from agentweb.client.transport import Transport
+from agentweb.wire.errors import AgentError, ClientError, Code, InputError, MoneyError
+from agentweb.wire.json_writing import dumps
+from agentweb.wire.money import CURRENCIES, parse_amount
+from agentweb.wire.strict_json import Json, loads
+
+if TYPE_CHECKING:
+    import httpx
+
+MAX_SITES: Final = 200
+"""Manifests kept on the disk; the one read longest ago goes first."""
+PER_SITE: Final = 3
+DEFAULT_LIMIT: Final = 10
+MAX_LIMIT: Final = 50
+FIND: Final = "/agent-index/find"
+MANIFESTS: Final = "/agent-index/manifests"
+
+_SECONDS: Final = 5.0
+"""For one answer of an index, or of a site about itself."""
+_ABOUT_SECONDS: Final = 5.0
+"""For asking sites about themselves in one search."""
+_ABOUT_AGE: Final = 7 * 86_400
+_SUBMIT_AGE: Final = 86_400
+_PAUSE: Final = 600
+"""Seconds for which an index that did not answer is named no sites."""
+_STALE: Final = 2 * 86_400
+_MAX_FILE: Final = 4_000_000
+_MAX_ANSWER: Final = 1_048_576
+_RRF: Final = 60
+"""Cormack, Clarke, Büttcher, Reciprocal Rank Fusion: what makes one list of two whose scores are not of one measure."""
+_SITE: Final = re.compile(r"[a-z0-9.:\[\]_-]{1,262}")
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,99}")
+_SCOPE: Final = re.compile(r"[a-z0-9_.:-]{1,100}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundAction:
+    """An action (or a flow, by ``kind``) of a site. ``score`` is of the list that it is from; ``sources`` are ``seen``
+    (this agent has met the site), ``index``, or both. ``fetched_at`` is RFC 3339. All texts are the site's."""
+
+    kind: str
+    site: str
+    name: str
+    description: str
+    effect: str
+    scope: str | None
+    cost: dict[str, Any] | None
+    score: float
+    manifest_url: str
+    fetched_at: str | None
+    stale: bool
+    sources: tuple[str, ...] = ("seen",)
+
+    @property
+    def url(self) -> str:
+        """The address by which ``call_action`` calls the site."""
+        return self.manifest_url.removesuffix(WELL_KNOWN)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As an index has it, and ``sources``."""
+        return {
+            "type": self.kind,
+            "site": self.site,
+            self.kind: self.name,
+            "description": self.description,
+            "effect": self.effect,
+            "scope": self.scope,
+            "cost": self.cost,
+            "score": self.score,
+            "manifest_url": self.manifest_url,
+            "fetched_at": self.fetched_at,
+            "stale": self.stale,
+            "sources": list(self.sources),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found, best first; ``index_error`` says why the index did not help, None where it did or none was
+    asked."""
+
+    results: tuple[FoundAction, ...]
+    index_error: AgentError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What results must be beside; ``max_cost`` is in minor units of ``currency``, as in an index."""
+
+    effect: str | None = None
+    site: str | None = None
+    currency: str | None = None
+    max_cost: int | None = None
+
+    def take(self, site: str, entry: Entry) -> bool:
+        if self.effect not in {None, entry.effect} or self.site not in {None, site}:
+            return False
+        if self.max_cost is None:
+            return self.currency in {None, entry.currency}
+        is_within = entry.amount is None or entry.amount <= self.max_cost
+        return entry.currency is None or (entry.currency == self.currency and is_within)
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """A site as it is kept: ``at`` when its manifest was read, ``about_at`` when it was asked about itself,
+    ``submitted_at`` when it was named to an index; Unix seconds, 0 for never."""
+
+    manifest: Manifest
+    at: float
+    about: About = field(default_factory=About)
+    about_at: float = 0
+    submitted_at: float = 0
+
+
+class Finder:
+    """Keeps what the agent meets in ``folder`` and searches it; ``index_url`` is the origin of an index, if any."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        http: httpx.Client | None = None,
+        allowed: Collection[str] = (),
+        clock: Callable[[], float],
+        index_url: str | None = None,
+    ) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._allowed = frozenset(host.lower() for host in allowed)
+        self._transport = Transport(http, allowed=allowed, seconds=_SECONDS)
+        self._index = None if index_url is None else manifest_url(index_url).removesuffix(WELL_KNOWN)
+        self._pause_until = 0.0
+
+    def saw(self, manifest: Manifest) -> None:
+        """Keep a manifest that everybody may read, and name its site to the index. Never fails: what cannot be kept is
+        not found later."""
+        try:
+            before = self._read(self._path(manifest.site))
+            met = _Met(manifest, self._clock())
+            if before is not None:
+                met = replace(before, manifest=manifest, at=met.at)
+            self._write(self._submitted(met))
+            self._forget_oldest()
+        except (OSError, AgentError):
+            return
+
+    def find(
+        self,
+        query: str,
+        *,
+        effect: str | None = None,
+        site: str | None = None,
+        currency: str | None = None,
+        max_cost: str | int | None = None,
+        limit: int = DEFAULT_LIMIT,
+        per_site: int | None = None,
+    ) -> Found:
+        """See ``AgentClient.find_action``."""
+        filters = _filters(query, effect, site, currency, max_cost, limit)
+        most = per_site if per_site is not None else (MAX_LIMIT if site else PER_SITE)
+        met = self._about_all(self._all())
+        seen = _ranked(query, met, filters, most, self._clock())
+        if self._index is None:
+            return Found(tuple(seen[:limit]))
+        try:
+            others = self._ask_index(query, filters, max_cost, limit, most)
+        except AgentError as error:
+            return Found(tuple(seen[:limit]), error)
+        return Found(tuple(_merged(seen, others)[:limit]))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def _ask_index(
+        self, query: str, filters: Filters, max_cost: str | int | None, limit: int, per_site: int
+    ) -> list[FoundAction]:
+        asked = {
+            "q": query,
+            "effect": filters.effect,
+            "site": filters.site,
+            "currency": filters.currency,
+            "max_cost": None if max_cost is None else str(max_cost),
+            "limit": limit,
+            "per_site": min(per_site, MAX_LIMIT),
+        }
+        text = urlencode({name: value for name, value in asked.items() if value is not None})
+        answer = self._transport.get(f"{self._index}{FIND}?{text}", headers={}, max_bytes=_MAX_ANSWER)
+        refused = read_error(answer)
+        if refused is not None:
+            raise refused
+        if answer.status != 200:
+            raise ClientError(Code.RESPONSE_INVALID, f"The index answered {answer.status}.")
+        try:
+            body = loads(answer.body, max_bytes=_MAX_ANSWER)
+        except AgentError as error:
+            raise ClientError(Code.RESPONSE_INVALID, f"The index sent no JSON: {error.message}") from None
+        listed = body.get("results") if isinstance(body, dict) else None
+        if not isinstance(listed, list):
+            raise ClientError(Code.RESPONSE_INVALID, "The index sent no results.")
+        return [found for each in listed[:MAX_LIMIT] if (found := _read_result(each)) is not None]
+
+    def _submitted(self, met: _Met) -> _Met:
+        """Name the site to the index, if it is time to."""
+        at = self._clock()
+        if (
+            self._index is None
+            or met.at < at - _SUBMIT_AGE
+            or met.submitted_at > at - _SUBMIT_AGE
+            or at < self._pause_until
+            or not self._may_be_named(met.manifest.url)
+        ):
+            return met
+        body = dumps({"url": met.manifest.url.removesuffix(WELL_KNOWN)})
+        headers = {"Content-Type": "application/json"}
+        try:
+            answer = self._transport.send(
+                "POST", f"{self._index}{MANIFESTS}", headers=headers, body=body, max_bytes=_MAX_ANSWER
+            )
+        except AgentError:
+            self._pause_until = at + _PAUSE
+            return met
+        if answer.status == 429 or answer.status >= 500:
+            self._pause_until = at + _PAUSE
+            return met
+        # Taken, or refused for good: not asked again before tomorrow.
+        return replace(met, submitted_at=at)
+
+    def _may_be_named(self, url: str) -> bool:
+        """Whether a site is everybody's business. One in the user's own network is not, unless the index is there."""
+        parts, index = urlsplit(url), urlsplit(str(self._index))
+        own = LOOPBACK | self._allowed
+        host = (parts.hostname or "").lower()
+        return host not in own if (index.hostname or "").lower() not in own else True
+
+    def _about_all(self, met: list[_Met]) -> list[_Met]:
+        """The sites with what they say of themselves, asking those that were not asked for a week, for a while."""
+        end = time.monotonic() + _ABOUT_SECONDS
+        found = []
+        for each in met:
+            if each.about_at < self._clock() - _ABOUT_AGE and time.monotonic() < end:
+                said = crawling.fetch_about(self._transport, each.manifest.url)
+                each = replace(each, about=said, about_at=self._clock())  # noqa: PLW2901 - the same site
+                self._keep(each)
+            found.append(each)
+        return found
+
+    def _all(self) -> list[_Met]:
+        try:
+            paths = sorted(self._folder.glob("*.json"))
+        except OSError:
+            return []
+        found = (self._read(path) for path in paths)
+        return sorted((each for each in found if each is not None), key=lambda each: each.manifest.site)
+
+    def _path(self, site: str) -> Path:
+        return self._folder / f"{hashlib.sha256(site.encode()).hexdigest()[:32]}.json"
+
+    def _read(self, path: Path) -> _Met | None:
+        """A kept site; None for a file that is none any more."""
+        try:
+            kept: Any = loads(read_private(path), max_bytes=_MAX_FILE)
+            manifest = read_manifest(kept["manifest"], site=kept["site"], url=kept["url"])
+            about = About(str(kept["about"]["name"]), str(kept["about"]["summary"]))
+            times = [float(kept[name]) for name in ("at", "about_at", "submitted_at")]
+        except (OSError, KeyStoreError, AgentError, LookupError, TypeError, ValueError):
+            return None
+        return _Met(manifest, times[0], about, times[1], times[2])
+
+    def _keep(self, met: _Met) -> None:
+        try:
+            self._write(met)
+        except OSError:
+            return
+
+    def _write(self, met: _Met) -> None:
+        make_private_folder(self._folder)
+        kept: Json = {
+            "site": met.manifest.site,
+            "url": met.manifest.url,
+            "manifest": dict(met.manifest.document),
+            "about": {"name": met.about.name, "summary": met.about.summary},
+            "at": int(met.at),
+            "about_at": int(met.about_at),
+            "submitted_at": int(met.submitted_at),
+        }
+        write_private(self._path(met.manifest.site), dumps(kept), replace=True)
+
+    def _forget_oldest(self) -> None:
+        paths = list(self._folder.glob("*.json"))
+        if len(paths) > MAX_SITES:
+            for path in sorted(paths, key=lambda path: path.stat().st_mtime)[: len(paths) - MAX_SITES]:
+                path.unlink(missing_ok=True)
+
+
+def _filters(
+    query: object,
+    effect: str | None,
+    site: str | None,
+    currency: str | None,
+    max_cost: str | int | None,
+    limit: int,
+) -> Filters:
+    """Raises InputError for what cannot be asked."""
+    problems: list[dict[str, Any]] = []
+
+    def wrong(name: str, message: str) -> None:
+        problems.append({"pointer": f"/{name}", "field": name, "code": "value", "message": message})
+
+    if not isinstance(query, str) or not 0 < len(query.strip()) <= 500:
+        wrong("query", "Say in a few words what is to be done.")
+    if effect is not None and effect not in EFFECTS:
+        wrong("effect", f"An effect is one of {', '.join(EFFECTS)}.")
+    if currency is not None and currency not in CURRENCIES:
+        wrong("currency", "A currency is an active ISO 4217 code in upper case.")
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        wrong("limit", f"limit is a whole number from 1 to {MAX_LIMIT}.")
+    amount = None
+    if max_cost is not None and currency is None:
+        wrong("max_cost", "max_cost needs a currency.")
+    elif max_cost is not None and not problems:
+        try:
+            amount = parse_amount(max_cost, str(currency))
+        except MoneyError as error:
+            wrong("max_cost", error.message)
+    if problems:
+        raise InputError(problems)
+    return Filters(
+        effect=effect, site=None if site is None else site.lower(), currency=currency, max_cost=amount
+    )
+
+
+def _ranked(
+    query: str, met: Iterable[_Met], filters: Filters, per_site: int, now: float
+) -> list[FoundAction]:
+    """What fits of these sites, best first, at most ``per_site`` of each; ties by site and name."""
+    collection: Postings[tuple[str, str, str]] = Postings()
+    known: dict[tuple[str, str, str], tuple[_Met, Entry]] = {}
+    for each in met:
+        for entry in entries_of(each.manifest, each.about):
+            key = each.manifest.site, entry.name, entry.kind
+            collection.add(key, entry.terms)
+            known[key] = each, entry
+    weights = action_query(query)
+    postings = collection.postings(weights, known.keys())
+    having = Counter(term for term, _key, _impact in postings)
+    rarities = {term: rarity(having[term], len(known)) for term in weights}
+    found = scores(weights, rarities, postings)
+    counts: Counter[str] = Counter()
+    results = []
+    for key in sorted(found, key=lambda key: (-found[key], key)):
+        site, entry = known[key]
+        if not filters.take(site.manifest.site, entry) or counts[key[0]] >= per_site:
+            continue
+        counts[key[0]] += 1
+        results.append(_result(site, entry, found[key], now))
+    return results
+
+
+def _result(met: _Met, entry: Entry, score: int, now: float) -> FoundAction:
+    return FoundAction(
+        kind=entry.kind,
+        site=met.manifest.site,
+        name=entry.name,
+        description=entry.description,
+        effect=entry.effect,
+        scope=entry.scope,
+        cost=entry.cost,
+        score=round(score / SCALE, 4),
+        manifest_url=met.manifest.url,
+        fetched_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(met.at)),
+        stale=met.at < now - _STALE,
+    )
+
+
+def _merged(seen: list[FoundAction], others: list[FoundAction]) -> list[FoundAction]:
+    """One list of two, by places: what both have stands first, and as this agent knows it."""
+    worth: defaultdict[tuple[str, str, str], float] = defaultdict(float)
+    known: dict[tuple[str, str, str], FoundAction] = {}
+    for listed in (seen, others):
+        for place, each in enumerate(listed, 1):
+            key = each.site, each.name, each.kind
+            worth[key] += 1 / (_RRF + place)
+            known[key] = replace(known[key], sources=("seen", "index")) if key in known else each
+    return [known[key] for key in sorted(worth, key=lambda key: (-worth[key], key))]
+
+
+def _read_result(value: Json) -> FoundAction | None:
+    """A result of an index; None for what is none. Its texts are cut, and its site has to be the manifest's."""
+    if not isinstance(value, dict):
+        return None
+    kind, site, said = value.get("type"), value.get("site"), value.get("description")
+    name, url, score = value.get(str(kind)), value.get("manifest_url"), value.get("score")
+    if (
+        kind not in {ACTION, FLOW}
+        or not isinstance(site, str)
+        or not _SITE.fullmatch(site)
+        or not isinstance(name, str)
+        or not _NAME.fullmatch(name)
+        or value.get("effect") not in EFFECTS
+        or not isinstance(url, str)
+    ):
+        return None
+    try:
+        if manifest_url(url).partition("://")[2].partition("/")[0] != site:
+            return None
+    except ClientError:
+        return None
+    scope, fetched = value.get("scope"), value.get("fetched_at")
+    return FoundAction(
+        kind=str(kind),
+        site=site,
+        name=name,
+        description=shown(said, MAX_DESCRIPTION) if isinstance(said, str) else "",
+        effect=str(value["effect"]),
+        scope=scope if isinstance(scope, str) and _SCOPE.fullmatch(scope) else None,
+        cost=_read_cost(value.get("cost")),
+        score=float(score) if isinstance(score, (int, float)) or hasattr(score, "as_tuple") else 0.0,  # type: ignore[arg-type]
+        manifest_url=manifest_url(url),
+        fetched_at=shown(fetched, 40) if isinstance(fetched, str) else None,
+        stale=value.get("stale") is not False,
+        sources=("index",),
+    )
+
+
+def _read_cost(value: Json) -> dict[str, Any] | None:
+    if not isinstance(value, dict) or value.get("currency") not in CURRENCIES:
+        return None
+    members = {name: value[name] for name in ("amount", "field") if isinstance(value.get(name), str)}
+    return {"currency": value["currency"], **{name: shown(str(text), 100) for name, text in members.items()}}
