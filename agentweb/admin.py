@@ -35,6 +35,8 @@ from agentweb.invoke.admin import AuditEntryAdmin, IdempotencyRecordAdmin
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.admin import ReceiptAdmin
 from agentweb.ledger.models import Receipt
+from agentweb.ledger.payment_models import Refund
+from agentweb.ledger.refund_admin import RefundAdmin
 
 
 def scopes_in_use() -> ScopesInUse:
@@ -86,6 +88,7 @@ PAGES = {
     Message: MessageAdmin,
     PrincipalKey: PrincipalKeyAdmin,
     Receipt: ReceiptAdmin,
+    Refund: RefundAdmin,
     Revocation: RevocationAdmin,
     Session: _SessionAdmin,
     SiteKey: SiteKeyAdmin,

@@ -7,6 +7,8 @@ from typing import Final
 MANIFEST: Final = ".well-known/agent-actions.json"
 OWN_NAME: Final = "agent-actions"
 RECEIPTS: Final = f"{OWN_NAME}/receipts"
+REFUNDS: Final = f"{OWN_NAME}/refunds"
+PAYMENT_EVENTS: Final = f"{OWN_NAME}/payments/events"
 REVOCATIONS: Final = f"{OWN_NAME}/revocations"
-ENDPOINTS: Final = {"receipts": RECEIPTS, "revocations": REVOCATIONS}
+ENDPOINTS: Final = {"receipts": RECEIPTS, "refunds": REFUNDS, "revocations": REVOCATIONS}
 """What the manifest's ``endpoints`` name, and where it is."""

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from agentweb.access import revocation_log, revocation_requests
+from agentweb.agent_actions.members import problem
 from agentweb.agent_actions.paging import MAX_CURSOR, number
 from agentweb.http import bodies
 from agentweb.http.views import AgentView, json_response
@@ -58,22 +59,22 @@ def _read(sent: Json) -> dict[str, str]:
     """The members of a revocation; InputError with everything that is wrong."""
     if not isinstance(sent, dict):
         raise InputError(
-            [_problem("", "type", 'The body is {"grant": …} or {"key": …}, and may have a reason.')]
+            [problem("", "type", 'The body is {"grant": …} or {"key": …}, and may have a reason.')]
         )
     problems = [
-        _problem(name, "unknown_field", f"There is no member '{name}' here; remove it.")
+        problem(name, "unknown_field", f"There is no member '{name}' here; remove it.")
         for name in sorted(sent)
         if name not in _MEMBERS
     ]
     if ("grant" in sent) == ("key" in sent):
-        problems.append(_problem("", "shape", "Name one thing to revoke: a grant, or a key."))
+        problems.append(problem("", "shape", "Name one thing to revoke: a grant, or a key."))
     if "grant" in sent and not (isinstance(sent["grant"], str) and GRANT_ID.fullmatch(sent["grant"])):
-        problems.append(_problem("grant", "format", "grant is the id of one: gr_ and 22 characters."))
+        problems.append(problem("grant", "format", "grant is the id of one: gr_ and 22 characters."))
     if "key" in sent and not _is_key(sent["key"]):
-        problems.append(_problem("key", "format", "key is a public key: ed25519: and 43 characters."))
+        problems.append(problem("key", "format", "key is a public key: ed25519: and 43 characters."))
     reason = sent.get("reason", "")
     if not isinstance(reason, str) or len(reason) > MAX_REASON or "\0" in reason:
-        problems.append(_problem("reason", "format", f"reason is a text of at most {MAX_REASON} characters."))
+        problems.append(problem("reason", "format", f"reason is a text of at most {MAX_REASON} characters."))
     if problems:
         raise InputError(problems)
     return {name: str(value) for name, value in sent.items()}
@@ -85,8 +86,3 @@ def _is_key(value: Json) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _problem(name: str, code: str, message: str) -> dict[str, Any]:
-    pointer = f"/{name.replace('~', '~0').replace('/', '~1')}" if name else ""
-    return {"pointer": pointer, "field": name or "body", "code": code, "message": message, "in": "request"}

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, re_path
 
-from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS, REVOCATIONS
+from agentweb.agent_actions.mount import (
+    MANIFEST,
+    OWN_NAME,
+    PAYMENT_EVENTS,
+    RECEIPTS,
+    REFUNDS,
+    REVOCATIONS,
+)
+from agentweb.agent_actions.payment_events import PaymentEventsView
 from agentweb.agent_actions.receipts import ReceiptsHeadView, ReceiptsView, ReceiptView, VerifyReceiptView
+from agentweb.agent_actions.refunds import RefundsView, RefundView
 from agentweb.agent_actions.revocations import RevocationsHeadView, RevocationsView
 from agentweb.agent_actions.routes import CatalogResolver
 from agentweb.agent_actions.views import ManifestView
@@ -23,6 +32,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(rf"^{RECEIPTS}/head/?$", ReceiptsHeadView.as_view(), name="receipts-head"),
     re_path(rf"^{RECEIPTS}/verify/?$", VerifyReceiptView.as_view(), name="receipts-verify"),
     re_path(rf"^{RECEIPTS}/(?P<receipt_id>[^/]+)/?$", ReceiptView.as_view(), name="receipt"),
+    re_path(rf"^{REFUNDS}/?$", RefundsView.as_view(), name="refunds"),
+    re_path(rf"^{REFUNDS}/(?P<refund_id>[^/]+)/?$", RefundView.as_view(), name="refund"),
+    re_path(rf"^{PAYMENT_EVENTS}/?$", PaymentEventsView.as_view(), name="payment-events"),
     re_path(rf"^{REVOCATIONS}/?$", RevocationsView.as_view(), name="revocations"),
     re_path(rf"^{REVOCATIONS}/head/?$", RevocationsHeadView.as_view(), name="revocations-head"),
     re_path(rf"^{OWN_NAME}(?:/|$)", NothingHere.as_view()),
@@ -31,4 +43,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
 
 advertise(Door("agent_actions", f"/{MANIFEST}", "application/json", is_well_known=True))
 advertise(Door("receipts", f"/{RECEIPTS}", "application/json"))
+advertise(Door("refunds", f"/{REFUNDS}", "application/json"))
 advertise(Door("revocations", f"/{REVOCATIONS}", "application/json"))

@@ -101,16 +101,16 @@ class Purchase:
                 patiently(partial(self._handle, till, done))
             except Unpaid as unpaid:
                 self._pay(self.purse, unpaid)
+                continue
             except Moved:
-                pass
+                continue
             except Exception as error:
                 if not done.is_committed:
                     raise
                 # A callback that the handler left for after the commit: what was done is done, and so is answered.
                 logger.error("A callback of %s failed", self.call.label, exc_info=error)
-            if done.is_committed:
-                _carry_out(done.refunds)
-                return done
+            _carry_out(done.refunds)
+            return done
         raise RuntimeError(
             f"{self.call.action.name} charged for something else each time that it ran: with a payment provider a "
             "handler that runs again has to charge the same."

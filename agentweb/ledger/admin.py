@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +20,7 @@ from agentweb.access.admin import showing
 from agentweb.access.admin.base import LogAdmin, OlderFilter, Rows, render
 from agentweb.ledger import chain
 from agentweb.ledger.models import Receipt
+from agentweb.ledger.refund_admin import PERMISSION, can_be_refunded, refund_view
 
 _REASONS = {
     "malformed": _("the document is not a receipt"),
@@ -74,7 +76,33 @@ class ReceiptAdmin(LogAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.chain_view)
-        return [path("chain/", view, name="agentweb_receipt_chain"), *super().get_urls()]
+        refund = self.admin_site.admin_view(self.refund_view)
+        return [
+            path("chain/", view, name="agentweb_receipt_chain"),
+            path("<path:object_id>/refund/", refund, name="agentweb_receipt_refund"),
+            *super().get_urls(),
+        ]
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        row = self.get_object(request, unquote(object_id))
+        buttons = []
+        if row is not None and can_be_refunded(row) and request.user.has_perm(PERMISSION):
+            site = self.admin_site.name
+            buttons = [
+                (_("Refund"), reverse("admin:agentweb_receipt_refund", args=[object_id], current_app=site))
+            ]
+        return super().change_view(
+            request, object_id, form_url, {**(extra_context or {}), "agentweb_buttons": buttons}
+        )
+
+    def refund_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return refund_view(request, self, object_id)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

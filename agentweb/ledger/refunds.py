@@ -36,7 +36,7 @@ from agentweb.wire.money import format_amount
 from agentweb.wire.signing import SigningKey
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractBaseUser
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 logger = logging.getLogger("agentweb.payments")
 
@@ -180,6 +180,44 @@ def carry_out(refund_id: str) -> Refund:
             )
         patiently(partial(_in_transaction, lambda: _undo(refund, answer)))
     return _refunds().get(pk=refund_id)
+
+
+def give(
+    receipt_id: str, amount: int, *, reason: str, by: AbstractBaseUser | AnonymousUser, ident: str
+) -> Refund:
+    """A refund by the site's staff. ``ident`` is a new id, ``rf_…``: given again, it gives nothing again.
+
+    Raises refund_exceeds_charge. The state says what came of it: done, declined, or processing while the provider has
+    not answered.
+    """
+    receipt = _receipts().get(pk=receipt_id)
+    refund = new(
+        receipt, amount, reason=reason, request_id=random_id("rq_"), ident=ident, decided_by=_known(by)
+    )
+    key = site_keys.active_key()
+    if not _refunds().filter(pk=ident).exists():
+        patiently(partial(_in_transaction, lambda: approve(refund, key)))
+    return carry_out(ident)
+
+
+def decide(
+    refund_id: str, *, is_given: bool, by: AbstractBaseUser | AnonymousUser, answer: str = ""
+) -> Refund:
+    """Give a refund that waits, or do not; ``answer`` tells the agent why. Raises as ``approve`` and ``refuse``."""
+    refund = _refunds().get(pk=refund_id)
+    refund.decided_by_id = by.pk
+    if not is_given:
+        patiently(partial(_in_transaction, lambda: refuse(refund, answer)))
+        return _refunds().get(pk=refund_id)
+    key = site_keys.active_key()
+    if refund.state != State.PENDING:
+        raise ConflictError(Code.CONFLICT, "This refund has been decided about already.")
+    patiently(partial(_in_transaction, lambda: approve(refund, key)))
+    return carry_out(refund_id)
+
+
+def _known(by: AbstractBaseUser | AnonymousUser) -> AbstractBaseUser | None:
+    return by if by.is_authenticated else None
 
 
 def of_intent(intent: str) -> Refund | None:
