@@ -250,12 +250,15 @@ def enter(caller: Caller, *, spends: bool) -> None:
 
 
 def hold(caller: Caller) -> None:
-    """Lock the mandates of a call whose use is counted already; raises as ``enter`` when one of them has ended."""
+    """Lock the mandates of a call whose use is counted already; raises as ``enter`` when one of them has ended.
+
+    A sweep may have given the use back meanwhile; then its payment is gone too, and the call finds that out.
+    """
     now = now_datetime()
     for member in reversed(caller.chain):
         if member.mandate is None and not member.one_time:
             continue
-        if not _change("uses = uses", [], member.id, now, "uses >= 1", []):
+        if not _change("uses = uses", [], member.id, now, "uses >= 0", []):
             raise _refusal(member.id, now)
 
 

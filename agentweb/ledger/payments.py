@@ -97,6 +97,11 @@ class Purse:
         """Whether the call's use of its grants is counted already."""
         return any(payment.counts_use for payment in self.payments.values())
 
+    def loses_use(self, used: Iterable[Charge]) -> bool:
+        """Whether the payment that holds the use is none of these charges, and so takes the use along."""
+        ids = {each.id for each in used}
+        return any(each.counts_use and each.id not in ids for each in self.payments.values())
+
     @property
     def holds_approval(self) -> bool:
         return any(payment.approval for payment in self.payments.values())
