@@ -2,10 +2,9 @@
 
 Compared on the pages of ``tests/awp/content/pages`` with markdownify (Python, on Beautiful Soup; MIT): that loses the
 bars of code in tables, cells over several rows and the languages of code, ends a block of code that has a fence in it
-too early, recurses with the depth of the page, and takes about five times as long. html2text and pandoc are GPL. What
-html-to-markdown does not do is done to the page before (``content/html``): it escapes nothing but beginnings of lines
-or else every hyphen, and knows no footnotes, definitions or raised text. ``python -m benchmarks --suite content`` has
-the figures.
+too early, and recurses with the depth of the page. html2text and pandoc are GPL. What html-to-markdown does not do is
+done to the page before (``content/html``): it escapes nothing but beginnings of lines or else every hyphen, and knows
+no footnotes, definitions or raised text. ``python -m benchmarks --suite content`` says how long it all takes.
 """
 
 from __future__ import annotations
