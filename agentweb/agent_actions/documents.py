@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from agentweb import conf
 from agentweb.access import callers
 from agentweb.access.callers import Caller
 from agentweb.agent_actions import published
-from agentweb.agent_actions.mount import ENDPOINTS, MANIFEST
+from agentweb.agent_actions.mount import ENDPOINTS, FLOWS, MANIFEST
 from agentweb.http.bodies import MEDIA_TYPE
 from agentweb.http.documents import Place, PublicDocument
 from agentweb.http.headers import Document
@@ -18,8 +19,12 @@ def manifest_for(caller: Caller, place: Place) -> Document:
         site=place.site,
         origin=place.origin,
         prefix=place.prefix,
-        endpoints={name: f"{place.prefix}/{path}" for name, path in ENDPOINTS.items()},
+        endpoints={name: f"{place.prefix}/{path}" for name, path in _endpoints().items()},
     )
+
+
+def _endpoints() -> dict[str, str]:
+    return {**ENDPOINTS, "flows": FLOWS} if conf.get("FLOWS_ON_SERVER") else dict(ENDPOINTS)
 
 
 def documents() -> list[PublicDocument]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, re_path
 
+from agentweb.agent_actions.flows import FlowView
 from agentweb.agent_actions.mount import (
+    FLOWS,
     MANIFEST,
     OWN_NAME,
     PAYMENT_EVENTS,
@@ -37,6 +39,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(rf"^{PAYMENT_EVENTS}/?$", PaymentEventsView.as_view(), name="payment-events"),
     re_path(rf"^{REVOCATIONS}/?$", RevocationsView.as_view(), name="revocations"),
     re_path(rf"^{REVOCATIONS}/head/?$", RevocationsHeadView.as_view(), name="revocations-head"),
+    re_path(rf"^{FLOWS}/(?P<flow_name>[^/]+)/?$", FlowView.as_view(), name="flow"),
     re_path(rf"^{OWN_NAME}(?:/|$)", NothingHere.as_view()),
     CatalogResolver(),
 ]

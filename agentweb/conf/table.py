@@ -140,6 +140,12 @@ SETTINGS: Final[dict[str, Setting]] = {
         "middleware agentweb.middleware.PageLinksMiddleware.",
         values.switch,
     ),
+    "FLOWS_ON_SERVER": Setting(
+        "site",
+        False,
+        "Whether the site runs flows itself, at endpoints.flows of the manifest; one grant must then cover every step.",
+        values.switch,
+    ),
     "MAX_BODY_BYTES": Setting(
         "limits", 1_048_576, "Largest request body that is read.", values.whole(1_024, 104_857_600)
     ),

@@ -271,6 +271,7 @@ STATUS: Final[dict[str, int]] = {
     Code.CURSOR_FUTURE: 409,
     Code.OVERLOADED: 503,
     Code.MANIFEST_INVALID: 500,
+    Code.MANIFEST_CHANGED: 409,
 }
 """HTTP status of each code that a site sends. Client-only codes have none."""
 
