@@ -74,7 +74,13 @@ class Counts:
         self.pages_read = 0
         self.pages_listed = 0
         self._documents = documents
-        self._count()
+        self._count(documents)
+        self.pages_listed = len(documents.pages)
+        self._add_pages(documents)
+        for language in documents.site.languages[1:]:
+            other = Documents(documents.site, language)
+            self._count(other)
+            self._add_versions(other)
 
     def rows(self) -> list[Row]:
         """One for each budget, in the order of the specification's table."""
@@ -85,37 +91,40 @@ class Counts:
             rows.append(Row(budget, len(texts), sum(each.is_over for each in texts), most))
         return rows
 
-    def _count(self) -> None:
-        documents = self._documents
-        self._add_description()
+    def _count(self, documents: Documents) -> None:
+        """All but the pages."""
+        self._add_description(documents)
         for budget, path in ((SUMMARY, protocol.SUMMARY), (INSTRUCTIONS, protocol.INSTRUCTIONS)):
             for part in documents.parts_at(documents.address(path)):
                 if part.reply.status == 200:
-                    self._add(budget, text_of(part.reply), part.reply.address)
+                    self._add(budget, text_of(part.reply), part.reply.address, _in(documents))
         for entry in documents.functions:
             description = entry.get("description") if isinstance(entry, dict) else None
             if isinstance(description, str):
                 name = shown(entry["name"]) if isinstance(entry.get("name"), str) else ""
-                self._add(FUNCTION_DESCRIPTION, description, documents.functions_address, name)
+                self._add(
+                    FUNCTION_DESCRIPTION, description, documents.functions_address, _in(documents, name)
+                )
         for operation, description in documents.operations:
-            self._add(API_DESCRIPTION, description, documents.address(OPENAPI), shown(operation))
-        llms = documents.site.get(documents.llms_address)
+            self._add(
+                API_DESCRIPTION, description, documents.address(OPENAPI), _in(documents, shown(operation))
+            )
+        llms = documents.read(documents.llms_address)
         if llms.status == 200:
-            self._add(LLMS_INTRO, intro_of(text_of(llms)), llms.address)
-        self._add_pages()
+            self._add(LLMS_INTRO, intro_of(text_of(llms)), llms.address, _in(documents))
 
-    def _add_description(self) -> None:
-        validation = self._documents.validation
-        description = self._documents.manifest.get("description")
+    def _add_description(self, documents: Documents) -> None:
+        validation = documents.validation
+        description = documents.manifest.get("description")
         if validation is not None and isinstance(description, str):
             count = count_for(description, DISCOVERY_DESCRIPTION)
             spot = validation.reading.spot("/description")
-            self.texts.append(Counted(DISCOVERY_DESCRIPTION, count, WELL_KNOWN, "", "/description", spot))
+            self.texts.append(
+                Counted(DISCOVERY_DESCRIPTION, count, WELL_KNOWN, _in(documents), "/description", spot)
+            )
 
-    def _add_pages(self) -> None:
-        documents = self._documents
+    def _add_pages(self, documents: Documents) -> None:
         sample = documents.sample
-        self.pages_listed = len(documents.pages)
         for page in documents.site.track(sample, len(sample)):
             read = 0
             for part in documents.parts_at(page.address):
@@ -144,8 +153,23 @@ class Counts:
                     )
                 )
 
+    def _add_versions(self, documents: Documents) -> None:
+        """The pages in another language, those that are there in it."""
+        sample = self._documents.sample
+        for page in documents.site.track(sample, len(sample)):
+            for part in documents.parts_at(page.address):
+                said = part.reply.header("content-language") or ""
+                if part.reply.status != 200 or said.lower() != documents.language:
+                    break
+                self._add(PAGE, text_of(part.reply), part.reply.address, _in(documents))
+
     def _add(self, budget: Budget, text: str, address: str, name: str = "") -> None:
         self.texts.append(Counted(budget, count_for(text, budget), address, name))
+
+
+def _in(documents: Documents, name: str = "") -> str:
+    """What a text is called, with the language that was asked for."""
+    return " ".join(filter(None, [name, documents.language and f"in {documents.language}"]))
 
 
 class CountedDocuments(Documents):

@@ -40,14 +40,19 @@ class Part:
 
 
 class Documents:
-    """Each is asked for when it is first looked at. Raises NotReachedError at the first one."""
+    """Each is asked for when it is first looked at, in ``language`` if it is given. Raises NotReachedError at the
+    first one."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, language: str = "") -> None:
         self.site = site
+        self.language = language
 
     @cached_property
     def well_known(self) -> Reply:
-        return self.site.require(WELL_KNOWN)
+        return self.read(WELL_KNOWN) if self.language else self.site.require(WELL_KNOWN)
+
+    def read(self, address: str) -> Reply:
+        return self.site.get(address, self.language)
 
     @cached_property
     def validation(self) -> Validation | None:
@@ -87,17 +92,17 @@ class Documents:
 
     def get(self, path: str) -> Reply:
         """The reply at one of ``protocol``'s paths."""
-        return self.site.get(self.address(path))
+        return self.read(self.address(path))
 
     @cached_property
     def full(self) -> Any:
         """The full manifest's value, None when there is none."""
-        return json_of(self.site.get(self.full_address), self.site.bounds.max_bytes)
+        return json_of(self.read(self.full_address), self.site.bounds.max_bytes)
 
     @cached_property
     def functions(self) -> list[Any]:
         """The entries of the function schemas."""
-        value = json_of(self.site.get(self.functions_address), self.site.bounds.max_bytes)
+        value = json_of(self.read(self.functions_address), self.site.bounds.max_bytes)
         found = value.get("functions") if isinstance(value, dict) else None
         return found if isinstance(found, list) else []
 
@@ -130,7 +135,7 @@ class Documents:
             if address in read:
                 continue
             read.add(address)
-            value = json_of(self.site.get(address), self.site.bounds.max_bytes)
+            value = json_of(self.read(address), self.site.bounds.max_bytes)
             for url, parts in _listed(value):
                 listed = self.site.local(url)
                 if listed is None:
@@ -156,7 +161,7 @@ class Documents:
         address: str | None = first
         while address is not None and address not in seen and len(seen) < _MAX_PARTS:
             seen.add(address)
-            reply = self.site.read_once(address)
+            reply = self.site.read_once(address, self.language)
             yield Part(reply, len(seen))
             found = _NEXT.search(reply.header("link") or "") if reply.status == 200 else None
             path = address.partition("?")[0]

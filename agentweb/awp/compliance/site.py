@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import quote, urljoin, urlsplit
 
 from agentweb.awp import protocol
+from agentweb.awp.content.languages import of_the_site
 from agentweb.http.asking import Asking, own_place
 from agentweb.http.calling import Calling
 from agentweb.http.probes import Answer
@@ -87,7 +88,8 @@ class Reply:
 class Site:
     """``origin`` is scheme and host; ``prefix`` the path under which AWP is, as far as is known before the manifest.
 
-    ``track`` wraps what takes long, as a progress bar does: (items, how many) -> items.
+    ``languages`` are those in which it has documents, its own first; none where nobody knows. ``track`` wraps what
+    takes long, as a progress bar does: (items, how many) -> items.
     """
 
     def __init__(
@@ -98,12 +100,14 @@ class Site:
         prefix: str = "",
         bounds: Bounds,
         is_own: bool,
+        languages: Sequence[str] = (),
         track: Track[Any] = lambda items, _total: items,
     ) -> None:
         self.origin = origin
         self.prefix = prefix
         self.bounds = bounds
         self.is_own = is_own
+        self.languages = tuple(languages)
         self.track = track
         self.asked = 0
         self._asker = asker
@@ -113,17 +117,19 @@ class Site:
 
     def ask(self, method: str, address: str, headers: Mapping[str, str] | None = None) -> Reply:
         """The reply to a request without a body. ``address`` is the path with its query, as ``local`` gives it."""
-        key = (method, address, tuple(sorted((headers or {}).items())))
+        key = _key(method, address, headers or {})
         if key not in self._replies:
             self._replies[key] = self._ask(method, address, headers or {})
         return self._replies[key]
 
-    def read_once(self, address: str) -> Reply:
+    def read_once(self, address: str, language: str = "") -> Reply:
         """GET, for what is looked at once only; the answer is not kept."""
-        return self._replies.get(("GET", address, ())) or self._ask("GET", address, {})
+        headers = _accepting(language)
+        return self._replies.get(_key("GET", address, headers)) or self._ask("GET", address, headers)
 
-    def get(self, address: str) -> Reply:
-        return self.ask("GET", address)
+    def get(self, address: str, language: str = "") -> Reply:
+        """``language`` is asked for, if it is given."""
+        return self.ask("GET", address, _accepting(language))
 
     def require(self, address: str) -> Reply:
         """``get`` of the first address. Raises NotReachedError when no answer comes, whatever it would be."""
@@ -169,6 +175,14 @@ class Site:
         return Reply(address, answer)
 
 
+def _accepting(language: str) -> dict[str, str]:
+    return {"Accept-Language": language} if language else {}
+
+
+def _key(method: str, address: str, headers: Mapping[str, str]) -> tuple[Any, ...]:
+    return method, address, tuple(sorted(headers.items()))
+
+
 def own_site(*, pages: int | None = None, track: Track[Any] = lambda items, _total: items) -> Site:
     """This site, in process; ``pages`` of its content are read, or all.
 
@@ -181,6 +195,7 @@ def own_site(*, pages: int | None = None, track: Track[Any] = lambda items, _tot
         prefix=place.prefix,
         bounds=replace(IN_PROCESS, pages=pages),
         is_own=True,
+        languages=of_the_site().kept,
         track=track,
     )
 

@@ -48,6 +48,18 @@ def test_every_line_passes() -> None:
     assert counted["function_description"] > 3
 
 
+def test_the_texts_of_every_language_are_measured(settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "AWP": {"LANGUAGES": ["en-us", "nl"]}}
+    write_page("tea", "# Thee\n\n" + "thee " * 3_000, language="nl", section="teas")
+    end_run()
+    report = analyze(own_site())
+    counted = {row.budget.name: row.texts for row in report.budgets}
+    assert (counted["page"], counted["summary"]) == (4, 2)
+    [problem] = [each for each in report.problems if each.code == "over_budget"]
+    assert "in nl, has" in problem.message
+    assert problem.address == "/awp/content/tea.md"
+
+
 def test_every_line_passes_under_a_path(settings: Any) -> None:
     settings.ROOT_URLCONF = UnderAPath
     report = analyze(own_site())
