@@ -8,6 +8,7 @@ from agentweb.doctor import (
     database_probes,
     documents_probes,
     keys_probes,
+    money_probes,
     queue_probes,
     settings_probes,
 )
@@ -20,6 +21,7 @@ def all_probes() -> list[Probe]:
         *database_probes.PROBES,
         *settings_probes.PROBES,
         *keys_probes.PROBES,
+        *money_probes.PROBES,
         *queue_probes.PROBES,
         *documents_probes.PROBES,
         *answers_probes.PROBES,

@@ -25,6 +25,7 @@ from agentweb.doctor.examination import Finding
 from agentweb.http import doors
 from agentweb.http.doors import Door
 from agentweb.invoke.models import AuditEntry
+from agentweb.ledger.payment_models import Payment
 from agentweb.wire.clock import clock, now_datetime
 from agentweb.wire.errors import InputError
 from tests.aim.filling import agent, post
@@ -227,6 +228,17 @@ def a_database_in_the_future(bench: Bench) -> None:
 def test_the_other_clock_is_not_asked_for_on_sqlite() -> None:
     if connection.vendor == "sqlite":
         assert keys_probes.other_clock_in_the_database(None) is None  # type: ignore[arg-type]
+
+
+# -- payments
+
+
+@plant("D046", also="1 payments", fix="agentweb_payments")
+def payments_that_nobody_settles(bench: Bench) -> None:
+    at = now_datetime() - timedelta(hours=3)
+    Payment.objects.create(
+        id="rc_x", intent="x", ordinal=0, provider="x", amount=1, currency="USD", created_at=at, next_at=at
+    )
 
 
 # -- cache and broker

@@ -25,7 +25,7 @@ from agentweb import rooms, upkeep
 from agentweb.access.database import is_passing
 from agentweb.aim import wakeups
 from agentweb.aim.sweep import Swept, sweep
-from agentweb.ledger import settling
+from agentweb.ledger import providers, settling
 from agentweb.ledger.settling import Swept as Settled
 from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.wire.clock import now_datetime
@@ -141,6 +141,9 @@ def _background(stop: _Stop) -> None:
 @contextmanager
 def _settling(stop: _Stop) -> Iterator[None]:
     """Payments are settled in a thread of its own: a provider that does not answer keeps no message waiting."""
+    if not providers.is_configured():
+        yield
+        return
     thread = threading.Thread(target=_settle, args=(stop,), name="agentweb-payments", daemon=True)
     thread.start()
     try:

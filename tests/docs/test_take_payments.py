@@ -1,0 +1,97 @@
+"""What docs/how-to/take-payments.md and give-refunds.md show works as they say."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from agentweb.ledger import providers
+from agentweb.ledger.providers import ChargeOrder, Named, RefundOrder, State
+from tests.docs.running import running
+
+
+class Api:
+    """A provider as the page thinks of one."""
+
+    def __init__(self) -> None:
+        self.charges: dict[str, dict[str, Any]] = {}
+        self.moved = 0
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        sent = json.loads(request.content) if request.content else {}
+        _, _, kind, *rest = request.url.path.split("/")
+        if kind == "refunds":
+            return httpx.Response(200, json={"id": "re_1", "status": "succeeded"})
+        ident = rest[0] if rest else sent["id"]
+        if request.method == "PUT":
+            dead = {"id": "ch_0", "status": "cancelled", "reason": "Cancelled."}
+            return httpx.Response(200, json=self.charges.setdefault(ident, dead))
+        if request.method == "POST":
+            assert request.headers["Idempotency-Key"] == ident
+            status = "failed" if sent["text"] == "poor" else "succeeded"
+            made = {"id": "ch_1", "status": status, "reason": "No money." if status == "failed" else ""}
+            self.charges.setdefault(ident, made)
+        if ident not in self.charges:
+            return httpx.Response(404)
+        return (
+            httpx.Response(500)
+            if sent.get("text") == "broken"
+            else httpx.Response(200, json=self.charges[ident])
+        )
+
+
+def order(ident: str, item: str = "tea") -> ChargeOrder:
+    return ChargeOrder(
+        id=ident,
+        amount=1_000,
+        currency="USD",
+        item=item,
+        site="shop.example",
+        action="buy",
+        request_id="rq_x",
+        agent="ed25519:x",
+        grant="gr_x",
+    )
+
+
+def test_the_provider_of_the_page_answers_what_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running("how-to/take-payments.md") as page:
+        by = Named("page", page.Provider(httpx.MockTransport(Api())))
+        assert providers.find(by, "rc_1").state is State.ABSENT
+        for _ in range(2):
+            taken = providers.charge(by, order("rc_1"))
+            assert (taken.state, taken.reference) == (State.CAPTURED, "ch_1")
+        assert providers.find(by, "rc_1").state is State.CAPTURED
+        assert providers.cancel(by, "rc_1").state is State.CAPTURED
+        declined = providers.charge(by, order("rc_2", "poor"))
+        assert (declined.state, declined.reason) == (State.DECLINED, "No money.")
+        assert providers.cancel(by, "rc_3").state is State.DECLINED
+        assert providers.charge(by, order("rc_3")).state is State.DECLINED, "it is dead"
+        assert providers.charge(by, order("rc_4", "broken")).state is State.UNKNOWN
+        refund = RefundOrder(
+            id="rf_1", charge_id="rc_1", charge_reference="ch_1", amount=500, currency="USD", reason="Cold."
+        )
+        assert providers.refund(by, refund).state is State.REFUNDED
+        monkeypatch.setenv("PAY_SECRET", "s")
+        body = b'{"id": "rc_1"}'
+        signature = hmac.new(b"s", body, hashlib.sha256).hexdigest()
+        assert by.provider.read_event({"pay-signature": signature}, body) == "rc_1"
+        with pytest.raises(PermissionError):
+            by.provider.read_event({"pay-signature": "0"}, body)
+
+
+def test_the_policy_of_the_page_decides_as_it_says() -> None:
+    with running("how-to/give-refunds.md") as page:
+        now = int(datetime.now(UTC).timestamp())
+        new = {"issued_at": now, "currency": "USD", "item": "Tea"}
+        assert page.policy(new, Decimal(20), None) == "approve"
+        assert page.policy(new, Decimal("20.01"), None) == "pending"
+        assert page.policy({**new, "issued_at": now - 90_000}, Decimal(1), None) == "pending"
+        assert page.policy({**new, "item": "Gift card 50", "issued_at": 0}, Decimal(1), None) == "refuse"
