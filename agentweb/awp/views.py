@@ -36,8 +36,9 @@ class AwpView(AgentView):
 
     @property
     def languages(self) -> Languages:
-        """Those that the reader can read, best first."""
-        return languages.readable(self.http_request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
+        """Those that the reader can read, best first. Raises 400 for ``?lang=`` that names none of the site's."""
+        named = languages.named(self.query_pairs)
+        return languages.readable(named or self.http_request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
 
     def finalize_response(  # type: ignore[override]
         self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any

@@ -15,6 +15,7 @@ from django.urls import clear_script_prefix, include, path, set_script_prefix
 
 from agentweb.awp import protocol, views
 from agentweb.awp.publishing import content_map, published
+from agentweb.awp.search import indexing
 from agentweb.catalog.pages import page
 from agentweb.catalog.registry import registry
 from agentweb.catalog.words import action
@@ -443,6 +444,88 @@ def test_a_page_that_is_there_in_another_language_only_is_still_there(dutch: Any
     write_page("koffie", "Zwart.", language="nl")
     response = send("GET", "/awp/content/koffie.md", Accept_Language="en")
     assert (response.content, response["Content-Language"]) == (b"Zwart.", "nl")
+
+
+@pytest.mark.parametrize("lang", ["nl", "NL"])
+def test_the_address_may_name_the_language(dutch: Any, lang: str) -> None:
+    page = send("GET", f"/awp/content/tea.md?lang={lang}", Accept_Language="en")
+    assert (page.content, page["Content-Language"]) == (b"# Thee\n\nGroen.", "nl")
+    listed = send("GET", f"/awp/content/structure.json?lang={lang}", Accept_Language="en")
+    assert [each["title"] for each in loads(listed)["sections"][0]["pages"]] == ["Thee"]
+    assert b"[Thee](" in send("GET", f"/llms.txt?lang={lang}").content
+    assert b"Groen." in send("GET", f"/llms-full.txt?lang={lang}").content
+
+
+@pytest.mark.parametrize("below", ["content/tea.md?", "content/structure.json?", "search?q=tea&"])
+def test_a_language_that_the_site_does_not_have_is_refused(dutch: Any, below: str) -> None:
+    response = send("GET", f"/awp/{below}lang=fr")
+    assert response.status_code == 400
+    error = loads(response)["error"]
+    assert error["code"] == "invalid_parameter"
+    assert "nl" in json.dumps(error["problems"])
+
+
+def addresses_in(document: Any) -> list[str]:
+    """Every ``url`` and ``next`` of a page or a list of pages, anywhere in it."""
+    if isinstance(document, list):
+        return [each for item in document for each in addresses_in(item)]
+    if not isinstance(document, dict):
+        return []
+    own = [document[name] for name in ("url", "next") if isinstance(document.get(name), str)]
+    return own + [each for value in document.values() for each in addresses_in(value)]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/awp/content/structure.json",
+        "/awp/manifest.json",
+        "/awp/content/sections/pages.json",
+        "/awp/search?q=tee",
+    ],
+)
+def test_what_a_list_links_to_is_what_it_tells_of_whoever_follows(dutch: Any, address: str) -> None:
+    write_page("tee", "# Thee of tee\n\nTee.", title="Tee", language="nl")
+    indexing.catch_up()
+    end_run()
+    mark = "&" if "?" in address else "?"
+    found = addresses_in(loads(send("GET", f"{address}{mark}lang=nl")))
+    assert found
+    for url in found:
+        there = send("GET", url.removeprefix("https://shop.example"))
+        assert (there.status_code, there["Content-Language"]) == (200, "nl"), url
+
+
+def test_the_parts_of_a_page_stay_in_its_language(dutch: Any) -> None:
+    write_page("lang/" + "x" * 80, "Een.", "Twee.", "Drie.", language="nl")
+    address = f"/awp/content/lang/{'x' * 80}.md"
+    write_page("lang/" + "x" * 80, "One.", "Two.", "Three.", language="en-us")
+    first = send("GET", address, Accept_Language="nl")
+    assert first["Link"] == f'<{address}?lang=nl&part=2>; rel="next"'
+    assert "<?lang=nl&part=2>" in first.content.decode()
+    second = send("GET", f"{address}?lang=nl&part=2")
+    assert second.content.decode().startswith("Twee.")
+    assert second["Link"] == f'<{address}?lang=nl>; rel="prev", <{address}?lang=nl&part=3>; rel="next"'
+
+
+def test_search_finds_what_its_addresses_answer(dutch: Any) -> None:
+    def found(query: str, **headers: str) -> Any:
+        response = send("GET", f"/awp/search?q={query}", **headers)
+        assert "Accept-Language" in response["Vary"]
+        return [(each["title"], each["url"]) for each in loads(response)["results"] if each["type"] == "page"]
+
+    indexing.catch_up()
+    # "groen" is a word of the Dutch version alone, which nobody gets who asks for no language.
+    assert found("groen") == []
+    assert found("groen", Accept_Language="nl") == found("groen&lang=nl") != []
+    ((_title, url),) = found("groen&lang=nl")
+    assert "Groen." in send("GET", url.removeprefix("https://shop.example")).content.decode()
+
+
+def test_where_there_is_one_language_no_address_names_it() -> None:
+    document = send("GET", "/awp/content/structure.json").content + send("GET", "/llms.txt").content
+    assert b"lang=" not in document
+    assert send("GET", "/awp/content/tea.md?lang=en-us").status_code == 200
 
 
 def test_where_there_is_one_language_nothing_varies_by_it() -> None:

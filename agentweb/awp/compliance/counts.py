@@ -157,7 +157,8 @@ class Counts:
         """The pages in another language, those that are there in it."""
         sample = self._documents.sample
         for page in documents.site.track(sample, len(sample)):
-            for part in documents.parts_at(page.address):
+            # Without the language that a list of ours names in its addresses.
+            for part in documents.parts_at(page.address.partition("?")[0]):
                 said = part.reply.header("content-language") or ""
                 if part.reply.status != 200 or said.lower() != documents.language:
                     break

@@ -76,14 +76,14 @@ def with_closing(text: str, *, number: int, parts: int, next_url: str) -> str:
     """The text of a part as it is served: unless it is the last, a line at its end says where the next one is.
 
     ``next_url`` is the next part's; its query has to be all that differs from this part's, for where the address is
-    long it is written as ``?part=2``, relative to the address of this part.
+    long its query stands alone, relative to the address of this part.
     """
     if number >= parts:
         return text
     line = _closing(number, parts, next_url)
     # A request writes it, and counts nothing.
     if not fits(line, CLOSING_TOKENS, at_most):
-        line = _closing(number, parts, f"?part={number + 1}")
+        line = _closing(number, parts, f"?{next_url.partition('?')[2]}")
     return f"{text}{GAP}{line}"
 
 

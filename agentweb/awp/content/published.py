@@ -6,7 +6,7 @@ languages; a reader gets the first of those that they can read, then the site's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -95,18 +95,23 @@ def entries(*, section: str | None = None) -> Iterator[Entry]:
 
 def in_languages(found: Iterable[Entry], languages: Sequence[str] = ()) -> list[Entry]:
     """Each page once, in the language that ``page_part`` would choose; in the order of ``found``."""
-    order = _order(languages)
-    last = len(languages) + 1
-
-    def rank(entry: Entry) -> tuple[int, str]:
-        return order.get(entry.language, last), entry.language
-
+    rank = preference(languages)
     best: dict[str, Entry] = {}
     for each in found:
         other = best.get(each.slug)
-        if other is None or rank(each) < rank(other):
+        if other is None or rank(each.language) < rank(other.language):
             best[each.slug] = each
     return list(best.values())
+
+
+def preference(languages: Sequence[str] = ()) -> Callable[[str], tuple[int, str]]:
+    """The order in which a reader of these languages gets the versions of a page, by their languages."""
+    order = _order(languages)
+
+    def rank(language: str) -> tuple[int, str]:
+        return order.get(language, len(languages) + 1), language
+
+    return rank
 
 
 def sections() -> list[Section]:

@@ -10,6 +10,7 @@ from django.utils import translation
 
 from agentweb import conf
 from agentweb.access import callers
+from agentweb.awp import languages
 from agentweb.awp.budgets import Measure, count
 from agentweb.awp.content.published import Entry
 from agentweb.awp.protocol import content_path
@@ -57,13 +58,13 @@ class Facts:
         """The whole path of one of our addresses below the site's prefix."""
         return f"{self.place.prefix}/{below}"
 
-    def url(self, below: str) -> str:
-        """Its URL."""
-        return self.place.origin + self.path(below)
+    def url(self, below: str, **query: int) -> str:
+        """Its URL, in the language of these facts."""
+        return languages.address(self.place.origin + self.path(below), self.language, **query)
 
     def root_url(self, below: str) -> str:
-        """The URL of one that is at the root of the host."""
-        return f"{self.place.origin}/{below}"
+        """The URL of one that is at the root of the host, in the language of these facts."""
+        return languages.address(f"{self.place.origin}/{below}", self.language)
 
     def page_path(self, page: Page) -> str:
         """The whole path of a page of the site, percent-encoded."""
@@ -76,7 +77,7 @@ class Facts:
 
     def entry_url(self, entry: Entry) -> str:
         """Where the first part of a page's Markdown is."""
-        return self.url(content_path(entry.slug))
+        return languages.address(self.place.origin + self.path(content_path(entry.slug)), entry.language)
 
 
 def facts_of(place: Place, language: str, content: ContentMap, measure: Measure) -> Facts:

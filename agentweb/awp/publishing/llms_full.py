@@ -21,14 +21,14 @@ _AT_ONCE: Final = 200
 """Pages that are read by one query."""
 
 
-def text(facts: Facts, entries: Sequence[Entry], *, part: int, parts: int, path: str) -> str:
-    """Part ``part`` of ``parts``, which has these pages. ``path`` is the file's."""
+def text(facts: Facts, entries: Sequence[Entry], *, part: int, parts: int, next_url: str) -> str:
+    """Part ``part`` of ``parts``, which has these pages. ``next_url`` is that of the next one."""
     blocks = [f"# {description.name(facts)}"] if part == 1 else []
     for entry, content in _contents(entries):
         head = "" if content.startswith("# ") else f"# {one_line(entry.title)}\n\n"
         blocks.append(f"{head}Source: {facts.place.origin}{entry.path}\n\n{content.strip()}")
     if part < parts:
-        blocks.append(f"Part {part} of {parts}. The next one: <{path}?part={part + 1}>")
+        blocks.append(f"Part {part} of {parts}. The next one: <{next_url}>")
     return "\n\n---\n\n".join(blocks) + "\n"
 
 

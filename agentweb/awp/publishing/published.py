@@ -17,6 +17,7 @@ from django.dispatch import receiver
 from agentweb.awp import protocol
 from agentweb.awp.budgets import INSTRUCTIONS, SUMMARY, Budget
 from agentweb.awp.content import parts, published
+from agentweb.awp.languages import address as in_language
 from agentweb.awp.publishing import (
     content_map,
     counted,
@@ -63,11 +64,15 @@ class Part:
         """The value of a Link header (RFC 8288), empty for a text in one part."""
         found = []
         if self.number > 1:
-            before = self.path if self.number == 2 else f"{self.path}?part={self.number - 1}"
-            found.append(f'<{before}>; rel="prev"')
+            found.append(f'<{part_address(self.path, self.language, self.number - 1)}>; rel="prev"')
         if self.number < self.parts:
-            found.append(f'<{self.path}?part={self.number + 1}>; rel="next"')
+            found.append(f'<{part_address(self.path, self.language, self.number + 1)}>; rel="next"')
         return ", ".join(found)
+
+
+def part_address(path: str, language: str, number: int) -> str:
+    """Where a part of the text at ``path`` is, in the language of the text."""
+    return in_language(path, language, **({} if number == 1 else {"part": number}))
 
 
 def well_known(place: Place, languages: Languages) -> Document:
@@ -128,7 +133,7 @@ def all_texts(place: Place, languages: Languages, *, number: int) -> Part | None
             content_map.divided_pages(languages, divided, number),
             part=number,
             parts=len(divided),
-            path=path,
+            next_url=part_address(path, languages[0], number + 1),
         )
         return Document(text.encode(), PLAIN)
 
@@ -142,9 +147,8 @@ def page(slug: str, place: Place, languages: Languages, *, number: int) -> Part 
     if found is None or found.text is None:
         return None
     path = f"{place.prefix}/{protocol.content_path(slug)}"
-    text = parts.with_closing(
-        found.text, number=number, parts=found.entry.parts, next_url=f"{path}?part={number + 1}"
-    )
+    next_url = part_address(path, found.entry.language, number + 1)
+    text = parts.with_closing(found.text, number=number, parts=found.entry.parts, next_url=next_url)
     return Part(Document(text.encode(), MARKDOWN), number, found.entry.parts, path, found.entry.language)
 
 
@@ -181,7 +185,10 @@ def _text(
         found = parts.split(source(facts), budget.tokens, facts.measure)
         return [
             parts.with_closing(
-                each.text, number=each.number, parts=len(found), next_url=f"{path}?part={each.number + 1}"
+                each.text,
+                number=each.number,
+                parts=len(found),
+                next_url=part_address(path, languages[0], each.number + 1),
             )
             for each in found
         ]

@@ -49,7 +49,7 @@ def section_document(
         "part": part,
         "parts": parts,
         "pages": [page(entry, facts) for entry in entries[(part - 1) * LISTED : part * LISTED]],
-        "next": f"{above['url']}?part={part + 1}" if part < parts else None,
+        "next": facts.url(protocol.section_path(section.id), part=part + 1) if part < parts else None,
     }
 
 

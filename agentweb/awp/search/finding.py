@@ -15,6 +15,8 @@ from urllib.parse import quote
 from django.db.models import Q
 
 from agentweb.access.callers import Caller
+from agentweb.awp import languages as versions
+from agentweb.awp.content import published
 from agentweb.awp.content.models import ContentPage, ContentPart
 from agentweb.awp.protocol import content_path
 from agentweb.awp.publishing.facts import ACTIONS_DOOR
@@ -126,7 +128,7 @@ def search(
 ) -> dict[str, Any]:
     """``{"query", "results", "next_cursor"}`` as AWP section 1 has it, of what this caller may know of.
 
-    Of a page in several languages the version is named whose words fit and which the reader would rather read.
+    Of a page in several languages the version counts that the reader would be given of its content, and no other.
     Raises invalid_cursor.
     """
     after = None if cursor is None else cursors.read(text, cursor)
@@ -178,22 +180,20 @@ def _counts(query: _Query, having: dict[int, int]) -> Counter[str]:
 
 
 def _shown(pages: Collection[int], languages: Sequence[str]) -> dict[int, _Shown]:
-    """The pages by key, each once in the language that the reader would rather have of those that fit. One query."""
+    """Those of the pages, by key, that are the version in which the reader gets them. One query."""
     if not pages:
         return {}
-    rows = ContentPage.objects.filter(pk__in=list(pages)).order_by("pk")
-    order = {code.lower(): at for at, code in reversed(list(enumerate(languages)))}
+    # With their versions in other languages, which have none of the words or fewer.
+    slugs = ContentPage.objects.filter(pk__in=list(pages)).values("slug")
+    rows = ContentPage.objects.filter(slug__in=slugs).order_by("pk")
+    rank = published.preference(languages)
     best: dict[str, _Shown] = {}
     for row in rows.values_list(*_Shown.__slots__):
         page = _Shown(*row)
         other = best.get(page.slug)
-        if other is None or _rank(page, order) < _rank(other, order):
+        if other is None or rank(page.language) < rank(other.language):
             best[page.slug] = page
-    return {page.pk: page for page in best.values()}
-
-
-def _rank(page: _Shown, order: dict[str, int]) -> tuple[int, str]:
-    return order.get(page.language.lower(), len(order)), page.language
+    return {page.pk: page for page in best.values() if page.pk in pages}
 
 
 def _start(found: Sequence[_Result], after: cursors.Place) -> int:
@@ -238,7 +238,9 @@ def _page_result(
         "type": PAGE,
         "title": page.title,
         "path": page.path,
-        "url": f"{place.origin}{place.prefix}/{quote(content_path(page.slug), safe=_SAFE)}",
+        "url": versions.address(
+            f"{place.origin}{place.prefix}/{quote(content_path(page.slug), safe=_SAFE)}", page.language
+        ),
         "snippet": snippet(texts.get(page.pk, ""), query.wanted, page.language, otherwise=page.description),
         "score": round(result.score / SCALE, 4),
     }

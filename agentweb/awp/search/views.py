@@ -7,6 +7,7 @@ from typing import Any, Final
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from agentweb.awp import languages
 from agentweb.awp.search.finding import MAX_QUERY, search
 from agentweb.awp.views import AwpView
 from agentweb.http import queries
@@ -41,13 +42,19 @@ class SearchView(AwpView):
     """Answers what the caller may know of, and counts against their limit."""
 
     def get(self, request: Request, **captured: Any) -> HttpResponse:
-        asked = queries.typed(self.query_pairs, _QUERY)
+        readable = self.languages
+        pairs = [pair for pair in self.query_pairs if pair[0] != languages.PARAMETER]
+        asked = queries.typed(pairs, _QUERY)
         found = search(
             asked["q"],
             self.caller,
             self.place,
-            languages=self.languages,
+            languages=readable,
             limit=asked.get("limit", DEFAULT_LIMIT),
             cursor=asked.get("cursor"),
         )
-        return json_response(dumps(found))
+        response = json_response(dumps(found))
+        if languages.are_several():
+            response["Vary"] = "Agent-Grant, Agent-Key, Authorization, Accept-Language"
+            response["Content-Language"] = readable[0]
+        return response

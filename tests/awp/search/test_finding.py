@@ -194,8 +194,9 @@ def test_a_page_in_several_languages_is_found_once_in_the_reader_s() -> None:
     write_page("nur", "Sencha auch hier.", title="Nur deutsch", language="de", path="/de/nur/")
     assert set(paths("sencha", languages=("de", "en"))) == {"/de/tee/", "/de/nur/"}
     assert set(paths("sencha", languages=("en",))) == {"/en/tea/", "/de/nur/"}
-    # The version that has the word is better than none.
-    assert paths("unser", languages=("en",)) == ["/de/tee/"]
+    # Who would be given the English version does not get a word that only the German one has.
+    assert paths("unser", languages=("en",)) == []
+    assert paths("unser", languages=("de", "en")) == ["/de/tee/"]
 
 
 def test_words_of_other_languages_are_found_as_they_are_written() -> None:
