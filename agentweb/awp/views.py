@@ -88,9 +88,11 @@ class PartView(PublicView):
         raise NotImplementedError
 
     def get(self, request: Request, **captured: str) -> HttpResponse:
-        found = self.find(self.languages, self.part(), **captured)
+        readable, number = self.languages, self.part()
+        found = self.find(readable, number, **captured)
         if found is None:
-            raise nothing_there()
+            first = self.find(readable, 1, **captured) if number > 1 else None
+            raise nothing_there(self.place, 0 if first is None else first.parts)
         response = self.answer(found.document, found.language)
         if found.links:
             response["Link"] = found.links
@@ -126,7 +128,7 @@ class SectionView(PublicView):
         found = self.languages
         document = published.section(captured["ident"], self.place, found, number=self.part())
         if document is None:
-            raise nothing_there()
+            raise nothing_there(self.place, published.parts_of_section(captured["ident"], found))
         return self.answer(document, found[0])
 
 
@@ -134,5 +136,13 @@ class NothingView(AwpView, NothingHere):
     """What is under ``/awp/`` and is nothing."""
 
 
-def nothing_there() -> RequestError:
-    return RequestError(Code.NOT_FOUND, f"No content is here. /{protocol.STRUCTURE} lists what there is.")
+def nothing_there(place: Place, parts: int = 0) -> RequestError:
+    """404 that says what there is: of a text with so many ``parts`` those, else the list of all."""
+    if parts:
+        there = "one part" if parts == 1 else f"{parts:,} parts"
+        return RequestError(
+            Code.NOT_FOUND, f"This text has {there}. Without ?part= you get the first.", field="part"
+        )
+    return RequestError(
+        Code.NOT_FOUND, f"No content is here. {place.prefix}/{protocol.STRUCTURE} lists what there is."
+    )

@@ -563,9 +563,28 @@ def test_a_site_under_a_path_answers_there_and_at_the_root_of_the_host(settings:
     assert send("GET", "/shop/awp/content/tea.md").status_code == 200
     assert "https://shop.example/shop/awp/content/tea.md" in send("GET", "/llms.txt").content.decode()
     assert send("GET", "/shop/awp/nothing").status_code == 404
+    nothing = send("GET", "/shop/awp/content/none.md")
+    (named,) = re.findall(r"/\S+\.json", loads(nothing)["error"]["message"])
+    assert (nothing.status_code, send("GET", named).status_code) == (404, 200)
     assert loads(send("GET", "/shop/awp/api/tools/functions.json"))["functions"][0]["path"].startswith(
         "/shop/"
     )
+
+
+@pytest.mark.parametrize(
+    ("address", "there"),
+    [
+        ("content/tea.md?part=2", "one part"),
+        ("content/long.md?part=4", "3 parts"),
+        ("content/summary.md?part=99", "one part"),
+        ("content/sections/pages.json?part=2", "one part"),
+    ],
+)
+def test_a_part_that_is_not_there_is_told_how_many_are(address: str, there: str) -> None:
+    write_page("long", "One.", "Two.", "Three.")
+    response = send("GET", f"/awp/{address}")
+    assert response.status_code == 404
+    assert f"This text has {there}." in loads(response)["error"]["message"]
 
 
 def test_a_site_under_a_script_name_says_so_in_every_path() -> None:

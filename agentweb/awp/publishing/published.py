@@ -111,6 +111,12 @@ def section(ident: str, place: Place, languages: Languages, *, number: int) -> D
     return _json(("section", ident, number), place, languages, build)
 
 
+def parts_of_section(ident: str, languages: Languages) -> int:
+    """In how many parts the list of a section comes; 0 where there is no such section."""
+    listed = next((each for each in content_map.current(languages).sections if each.id == ident), None)
+    return 0 if listed is None else structure.parts_of(listed.pages)
+
+
 def summary_text(place: Place, languages: Languages, *, number: int) -> Part | None:
     """A part of the summary; None where there is none."""
     return _text(protocol.SUMMARY, SUMMARY, summary.source, place, languages, number)
