@@ -13,12 +13,12 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.utils.decorators import method_decorator
 from django.views import View
-from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from agentweb.access import limits
 from agentweb.awp import protocol
@@ -42,6 +42,7 @@ MAX_BODY: Final = 12 * MAX_CHARACTERS + 1_000
 OWN: Final = "own"
 
 _TEMPLATE: Final = "agentweb/awp/validate.html"
+_METHODS: Final = ("get", "head", "post", "options")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,12 @@ def _as_awp(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponse
 
     @wraps(view)
     def answering(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        response = view(request, *args, **kwargs) if _may_be_read(request) else _too_large()
+        response: HttpResponseBase
+        if str(request.method).lower() not in _METHODS:
+            # Before CSRF protection, which would answer for it: no form sends these.
+            response = HttpResponseNotAllowed([method.upper() for method in _METHODS])
+        else:
+            response = view(request, *args, **kwargs) if _may_be_read(request) else _too_large()
         if isinstance(response, HttpResponse):
             headers.allow_every_origin(request, response)
         response[protocol.HEADER] = protocol.VERSION
@@ -70,11 +76,15 @@ def _as_awp(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponse
     return answering
 
 
-@method_decorator([login_not_required, _as_awp, with_a_form_that_can_be_read, csrf_protect], name="dispatch")
+@method_decorator(
+    # Exempt from the middleware, which is asked before any view and would refuse a DELETE with a page of Django's.
+    [csrf_exempt, login_not_required, _as_awp, with_a_form_that_can_be_read, csrf_protect],
+    name="dispatch",
+)
 class ValidateView(View):
     """GET: the form, with ``?manifest=own`` also what is to be said of this site's own. POST: of the text in it."""
 
-    http_method_names = ["get", "head", "post", "options"]  # noqa: RUF012 - Django's own name
+    http_method_names = [*_METHODS]  # noqa: RUF012 - Django's own name
 
     def get(self, request: HttpRequest) -> HttpResponse:
         if request.GET.get("manifest") != OWN:

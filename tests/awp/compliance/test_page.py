@@ -122,6 +122,28 @@ def test_what_is_no_form_is_never_a_crash(content: bytes, kind: str, status: int
     assert response["X-AWP-Version"] == "1.0"
 
 
+@pytest.mark.parametrize("method", ["DELETE", "PUT", "PATCH", "TRACE"])
+@pytest.mark.parametrize("protected", [True, False])
+def test_another_method_is_405_whatever_protects_the_site_s_forms(
+    settings: Any, method: str, protected: bool
+) -> None:
+    csrf = "django.middleware.csrf.CsrfViewMiddleware"
+    others = [each for each in settings.MIDDLEWARE if each != csrf]
+    settings.MIDDLEWARE = [csrf, *others] if protected else others
+    response = Client(enforce_csrf_checks=True).generic(method, "/awp/validate")
+    assert (response.status_code, response["Allow"]) == (405, "GET, HEAD, POST, OPTIONS")
+    assert (response["X-AWP-Version"], response["Access-Control-Allow-Origin"]) == ("1.0", "*")
+
+
+def test_a_form_of_another_site_shows_nothing_here_where_a_middleware_protects_forms_too(
+    settings: Any,
+) -> None:
+    csrf = "django.middleware.csrf.CsrfViewMiddleware"
+    settings.MIDDLEWARE = [csrf, *(each for each in settings.MIDDLEWARE if each != csrf)]
+    response = Client(enforce_csrf_checks=True).post("/awp/validate", {"manifest": "{}"})
+    assert response.status_code == 403
+
+
 def test_a_form_of_another_site_shows_nothing_here() -> None:
     client = Client(enforce_csrf_checks=True)
     assert client.post(PATH, {"manifest": "spoofed"}).status_code == 403
