@@ -33,6 +33,13 @@ def test_it_says_what_became_of_the_pages(site: Any) -> None:  # noqa: F811
     assert "failed  /crash/ (en-us): it raised an error (RuntimeError: the shelf fell over)\n" in err
 
 
+def test_a_site_that_has_the_room_off_is_told_so(site: Any, settings: Any) -> None:  # noqa: F811
+    settings.AGENTWEB = {**settings.AGENTWEB, "ROOMS": ["aip"]}
+    with pytest.raises(CommandError, match="AWP is off on this site"):
+        call()
+    assert not ContentRun.objects.exists()
+
+
 def test_json_is_one_object(site: Any) -> None:  # noqa: F811
     only(site, "/articles/red/", "/private/")
     out, err = call("--json")

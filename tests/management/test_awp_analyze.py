@@ -41,6 +41,11 @@ def test_a_sound_site_has_a_line_for_each_item_bars_and_the_score() -> None:
     )
 
 
+def test_a_site_that_has_the_room_off_is_told_so(settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "ROOMS": ["aip", "agent_actions"]}
+    assert analyze(fails="AWP is off on this site: .* does not name 'awp'", code=2) == ""
+
+
 def test_a_requirement_that_is_not_met_fails_and_tells_place_and_fix(sound: SoundSite) -> None:  # noqa: F811
     sound.put(WELL_KNOWN, '{"version": "1.0",\n "name": "Shop",\n "description": "Tea"}')
     told = analyze(fails="Not met: awp/members.")

@@ -44,6 +44,16 @@ def written(tmp_path: Path, text: str | bytes) -> str:
     return str(path)
 
 
+def test_a_site_that_has_the_room_off_is_told_so_and_files_are_validated_all_the_same(
+    settings: Any, tmp_path: Path
+) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "ROOMS": ["aip", "agent_actions"]}
+    assert validate(fails="AWP is off on this site: .* does not name 'awp'", code=2) == ""
+    file = tmp_path / "manifest.json"
+    file.write_text(BROKEN, encoding="utf-8")
+    validate(str(file), fails="3 error|2 error|1 error")
+
+
 def test_a_valid_file_is_told_as_that(tmp_path: Path) -> None:
     name = written(tmp_path, json.dumps(manifest()))
     assert validate(name) == f"{name} is a valid discovery manifest of AWP 1.0: 0 error, 0 warning, 0 note.\n"

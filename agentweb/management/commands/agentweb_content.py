@@ -11,6 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 from agentweb.awp.content import running, runs
 from agentweb.awp.content.outcomes import IN_WORDS, Failed, Report
 from agentweb.awp.content.running import Summary
+from agentweb.management.commands._awp import require_awp
 from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.management.commands._progress import progress
 from agentweb.management.commands._script_name import add_script_name, mounted
@@ -34,6 +35,7 @@ class Command(MigratedCommand):
         add_script_name(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_awp()
         workers = whole(options["workers"])
         if workers is None or not 1 <= workers <= MOST_WORKERS:
             raise CommandError(

@@ -13,6 +13,7 @@ from agentweb.awp.compliance.formats.text import TextReport, can_show
 from agentweb.awp.compliance.items import Line, Outcome
 from agentweb.awp.compliance.report import Report, analyze
 from agentweb.awp.compliance.site import OVER_THE_NETWORK, NotReachedError, Site, own_site, site_at
+from agentweb.management.commands._awp import require_awp
 from agentweb.management.commands._counting import count_own_texts
 from agentweb.management.commands._options import add_allow_private
 from agentweb.management.commands._progress import progress
@@ -65,6 +66,8 @@ class Command(TextCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         pages = _pages(options["pages"])
+        if options["url"] is None:
+            require_awp(NOT_MEASURED)
         is_text = options["format"] == "text"
         with mounted(options["script_name"]):
             site = self._site(options["url"], pages, may_be_private=options["allow_private"])

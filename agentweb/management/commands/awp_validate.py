@@ -18,6 +18,7 @@ from agentweb.awp.compliance.problems import Problem, Severity, counts
 from agentweb.awp.compliance.reading import MAX_BYTES
 from agentweb.awp.compliance.site import NotReachedError, own_site
 from agentweb.client.transport import Transport
+from agentweb.management.commands._awp import require_awp
 from agentweb.management.commands._counting import count_own_texts
 from agentweb.management.commands._options import add_allow_private
 from agentweb.management.commands._script_name import add_script_name, mounted
@@ -77,6 +78,7 @@ class Command(TextCommand):
     def _read(self, options: dict[str, Any]) -> tuple[str, bytes]:
         source = options["source"]
         if source is None:
+            require_awp(NOT_READ)
             with mounted(options["script_name"]):
                 count_own_texts()
                 return _own()
