@@ -40,6 +40,19 @@ def test_a_site_that_has_the_room_off_is_told_so(site: Any, settings: Any) -> No
     assert not ContentRun.objects.exists()
 
 
+@pytest.mark.parametrize("debug", [True, False])
+def test_without_an_origin_it_stops_unless_under_debug(site: Any, settings: Any, debug: bool) -> None:  # noqa: F811
+    only(site)
+    settings.DEBUG = debug
+    settings.AGENTWEB = {name: value for name, value in settings.AGENTWEB.items() if name != "ORIGIN"}
+    if debug:
+        assert call()[0].startswith("Pages: ")
+        return
+    with pytest.raises(CommandError, match=r"AGENTWEB\['ORIGIN'\] is not set"):
+        call()
+    assert not ContentRun.objects.exists()
+
+
 def test_json_is_one_object(site: Any) -> None:  # noqa: F811
     only(site, "/articles/red/", "/private/")
     out, err = call("--json")

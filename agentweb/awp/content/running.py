@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from django.conf import settings
 from django.db import reset_queries
 
 from agentweb import conf
@@ -151,12 +152,18 @@ class Run:
         self.reports.append(report)
 
 
+class Nameless(Exception):
+    """AGENTWEB["ORIGIN"] is not set: all pages would be looked at, and linked to, under a host that is not theirs."""
+
+
 @contextmanager
 def begin(workers: int = 1) -> Iterator[Run]:
-    """The run that is at work in the block. Raises Busy while another one is.
+    """The run that is at work in the block. Raises Busy while another one is, and Nameless.
 
     What came of it is noted at the end; of one whose ``pages`` were not all looked at, only that it is over.
     """
+    if conf.get("ORIGIN") is None and not settings.DEBUG:
+        raise Nameless
     run = Run(runs.begin(), workers)
     try:
         run.find()

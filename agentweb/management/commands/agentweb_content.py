@@ -45,6 +45,11 @@ class Command(MigratedCommand):
             with mounted(options["script_name"]), running.begin(workers) as run:
                 for _page in progress(run.pages(), run.total, to=sys.stderr):
                     pass
+        except running.Nameless:
+            raise CommandError(
+                "AGENTWEB['ORIGIN'] is not set: without DEBUG nobody knows the host of the site's pages, and nothing "
+                "was done. Write AGENTWEB = {'ORIGIN': 'https://shop.example'}."
+            ) from None
         except runs.Busy as busy:
             since = f" since {busy.started_at:%Y-%m-%d %H:%M:%S} UTC" if busy.started_at else ""
             until = (
