@@ -38,7 +38,13 @@ _MAY_BE_THE_SITES: Final = {protocol.LLMS, protocol.LLMS_FULL}
 def documents() -> list[PublicDocument]:
     """What there is at the moment; an ``/llms.txt`` of the site's own is not ours to export."""
     return [
-        PublicDocument(f"/{path}", media_type, content, is_well_known=path in _AT_THE_ROOT)
+        PublicDocument(
+            f"/{path}",
+            media_type,
+            content,
+            is_well_known=path in _AT_THE_ROOT,
+            quotes_pages=path == protocol.LLMS_FULL,
+        )
         for path, media_type, content in _all()
         if path not in _MAY_BE_THE_SITES or not is_sites_own(path, is_well_known=True)
     ]

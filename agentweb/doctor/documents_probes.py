@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from agentweb.doctor import advertised, links
+from agentweb.doctor import advertised
+from agentweb.http import links
 from agentweb.http.probes import WITH_ANSWERS, Examined, Level, Look, Probe, Problem
 
 _MAX_LINKS: Final = 200
@@ -92,9 +93,11 @@ def wrong_methods_are_refused(site: Examined) -> Iterator[Problem]:
 
 
 def links_answer(site: Examined) -> Iterator[Problem]:
-    """A link may ask for a login or a grant; it may not be dead."""
+    """A link may ask for a login or a grant; it may not be dead. Links of quoted pages are their room's."""
     seen: set[str] = set()
     for path, document, answer in advertised.sound_documents(site):
+        if document.quotes_pages:
+            continue
         for link in links.of(answer.body, document.media_type, site.place.origin):
             if link in seen or len(seen) >= _MAX_LINKS:
                 continue

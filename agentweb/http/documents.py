@@ -23,12 +23,14 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class PublicDocument:
     """``path`` as under the origin, without the prefix of a site that is mounted under one; ``content`` gives its
-    bytes for callers who show nothing. ``is_well_known``: the path is at the origin's root wherever the site is."""
+    bytes for callers who show nothing. ``is_well_known``: the path is at the origin's root wherever the site is.
+    ``quotes_pages``: it has the text of the site's own pages, whose links are theirs."""
 
     path: str
     media_type: str
     content: Callable[[Place], bytes]
     is_well_known: bool = False
+    quotes_pages: bool = False
 
     def path_at(self, place: Place) -> str:
         """The whole path of its URL."""

@@ -593,6 +593,30 @@ def content_that_another_view_answers_for(bench: Bench) -> None:
 
 
 @plant(
+    "D122",
+    also="A dead link on the page /cart/: /gone answers 404.",
+    fix="Correct the link on the page",
+)
+def a_page_with_a_dead_link(bench: Bench) -> None:
+    cart(bench)
+    origin = "https://shop.example"
+    write_page(
+        "cart",
+        f"# Cart\n\n[Gone]({origin}/gone), [here]({origin}/cart), [there](https://elsewhere.example/gone)",
+    )
+
+
+def test_files_and_what_other_sites_have_are_no_dead_links(
+    wrong: Callable[[], list[Finding]], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cart(Bench(settings, monkeypatch))
+    settings.STATIC_URL, settings.MEDIA_URL = "/static/", "https://shop.example/media/"
+    pictures = "![A](https://shop.example/static/a.png) ![B](https://shop.example/media/b.png)"
+    write_page("cart", f"# Cart\n\n{pictures}")
+    assert wrong() == []
+
+
+@plant(
     "D113",
     "D403",
     also="/cart.json, asked with a token that is none, answers 200",

@@ -14,7 +14,7 @@ from typing import Any, Final
 from django.db.models import Case, Count, FilteredRelation, IntegerField, Q, Subquery, Sum, Value, When
 
 from agentweb.awp.content.languages import default
-from agentweb.awp.content.models import SLUG_LENGTH, ContentPage, ContentRun
+from agentweb.awp.content.models import SLUG_LENGTH, ContentPage, ContentPart, ContentRun
 
 _CHUNK: Final = 1_000
 
@@ -84,6 +84,12 @@ def page_part(slug: str, number: int, languages: Sequence[str] = ()) -> PagePart
         return None
     *entry, text, tokens, digest = found
     return PagePart(Entry(*entry), number, text, tokens or 0, digest or "")
+
+
+def texts(entry: Entry) -> list[str]:
+    """The texts of a page's parts, in order; none where it is gone. One query."""
+    rows = ContentPart.objects.filter(page__slug=entry.slug, page__language=entry.language)
+    return list(rows.order_by("number").values_list("text", flat=True))
 
 
 def entries(*, section: str | None = None) -> Iterator[Entry]:

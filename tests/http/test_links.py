@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agentweb.doctor import links
+from agentweb.http import links
 
 ORIGIN = "https://shop.example"
 
