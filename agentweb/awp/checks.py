@@ -2,6 +2,8 @@
 
 ========== =============================================================================================
 E090       the discovery manifest would break the protocol's schema
+E091       SITEMAPS names what is not there, or is none
+E092       SELECTOR is no CSS selector
 W090       a text is over its budget and is served cut, or in parts
 W091       another view of the site, or an action, answers at an address of AWP, or never gets asked
 W092       the discovery manifest does not answer at the root of the host
@@ -22,6 +24,9 @@ from django.core.checks import CheckMessage, Error, Warning
 from agentweb import conf
 from agentweb.awp import budgets, languages, protocol
 from agentweb.awp.budgets import Budget, Measure
+from agentweb.awp.content import sources
+from agentweb.awp.content.convert import problem_of
+from agentweb.awp.content.rendering import detail_of
 from agentweb.awp.publishing import description, discovery, instructions, summary
 from agentweb.awp.publishing.content_map import EMPTY
 from agentweb.awp.publishing.facts import Facts, facts_of
@@ -63,6 +68,34 @@ def check_manifest(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         )
         for each in discovery.problems(discovery.manifest(facts))
     ]
+
+
+def check_sources(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """E091 and E092: what a run would stumble over with every page. Of values of a wrong type E002 speaks."""
+    if conf.problems():
+        return []
+    found: list[CheckMessage] = []
+    try:
+        sources.sitemaps()
+    except Exception as error:
+        found.append(
+            Error(
+                f"AGENTWEB['AWP']['SITEMAPS'] cannot be used: {detail_of(error)}",
+                hint="Write the dict that Django's sitemap view is given, or where it is: 'shop.urls.sitemaps'.",
+                id="agentweb.E091",
+            )
+        )
+    selector = conf.get_in("AWP", "SELECTOR")
+    wrong = problem_of(str(selector)) if selector else None
+    if wrong is not None:
+        found.append(
+            Error(
+                f"AGENTWEB['AWP']['SELECTOR'] cannot be used: {wrong}",
+                hint="Write one as for a style sheet: '#content', 'div.text > article'.",
+                id="agentweb.E092",
+            )
+        )
+    return found
 
 
 def check_budgets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
@@ -237,6 +270,7 @@ def _is_included() -> bool:
 
 CHECKS: Final[tuple[Callable[..., list[CheckMessage]], ...]] = (
     check_manifest,
+    check_sources,
     check_budgets,
     check_addresses,
     check_well_known,

@@ -15,6 +15,7 @@ from agentweb.awp.checks import (
     check_cors,
     check_llms,
     check_manifest,
+    check_sources,
     check_well_known,
 )
 from agentweb.catalog.words import action
@@ -63,6 +64,30 @@ def test_a_manifest_that_settings_break_is_an_error_that_names_the_setting(setti
 def test_wrong_settings_are_said_once_by_the_check_of_settings(settings: Any) -> None:
     set_awp(settings, DESCRIPTION=5)
     assert check_manifest(None) == check_budgets(None) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "ident", "said"),
+    [
+        ({"SITEMAPS": "tests.awp.content.site.sitmaps"}, "E091", "has no attribute 'sitmaps'"),
+        ({"SITEMAPS": "tests.awp.content.sight.sitemaps"}, "E091", "ModuleNotFoundError"),
+        ({"SITEMAPS": "tests.awp.content.site.html"}, "E091", "a function is no dict of sitemaps"),
+        ({"SELECTOR": "main >"}, "E092", "'main >' is no CSS selector"),
+    ],
+)
+def test_a_source_that_no_run_could_use_is_an_error(
+    settings: Any, values: dict[str, str], ident: str, said: str
+) -> None:
+    set_awp(settings, **values)
+    (found,) = check_sources(None)
+    assert found.id == f"agentweb.{ident}"
+    assert said in found.msg
+    assert found.hint
+
+
+def test_sources_that_a_run_can_use_are_none(settings: Any) -> None:
+    set_awp(settings, SITEMAPS="tests.awp.content.site.sitemaps", SELECTOR="#main, main > .text")
+    assert check_sources(None) == []
 
 
 @pytest.mark.parametrize(("key", "budget"), [("DESCRIPTION", 200), ("SUMMARY", 500), ("INSTRUCTIONS", 300)])

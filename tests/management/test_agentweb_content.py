@@ -53,6 +53,36 @@ def test_without_an_origin_it_stops_unless_under_debug(site: Any, settings: Any,
     assert not ContentRun.objects.exists()
 
 
+def select(settings: Any, selector: str) -> None:
+    settings.AGENTWEB = {
+        **settings.AGENTWEB,
+        "AWP": {**settings.AGENTWEB["AWP"], "SELECTOR": selector},
+    }
+
+
+def test_what_is_no_selector_is_said_once_and_no_page_is_touched(site: Any, settings: Any) -> None:  # noqa: F811
+    only(site, "/articles/red/", "/articles/blue/")
+    call()
+    select(settings, "main >")
+    out, err = call()
+    assert err.count("AGENTWEB['AWP']['SELECTOR']: no page can be looked at with it ('main >' is no CSS") == 1
+    assert len(err.splitlines()) == 1
+    assert out.startswith("Pages: 0 unchanged, 1 failed; ")
+    assert ContentPage.objects.count() == 2
+
+
+def test_a_selector_that_finds_nothing_anywhere_is_said(site: Any, settings: Any) -> None:  # noqa: F811
+    only(site, "/articles/red/", "/articles/blue/")
+    select(settings, "#no-such-thing")
+    _out, err = call()
+    assert err == (
+        "AGENTWEB['AWP']['SELECTOR'] finds nothing on any of the 2 pages that were converted: their main content was "
+        "looked for as if it were unset.\n"
+    )
+    select(settings, "main")
+    assert call()[1] == ""
+
+
 def test_json_is_one_object(site: Any) -> None:  # noqa: F811
     only(site, "/articles/red/", "/private/")
     out, err = call("--json")
@@ -75,6 +105,7 @@ def test_json_is_one_object(site: Any) -> None:  # noqa: F811
                 "is_failure": False,
             }
         ],
+        "remarks": [],
     }
     assert err == ""
 

@@ -21,6 +21,7 @@ class Converted:
 
     ``title``, ``description``, ``language`` (a BCP 47 tag) and ``canonical`` (a whole URL) are those of its head, the
     title that of its first heading without one. ``markdown`` is empty where nothing is left of the page.
+    ``is_selected``: the content is what the selector names.
     """
 
     title: str
@@ -29,6 +30,7 @@ class Converted:
     is_noindex: bool
     language: str
     canonical: str
+    is_selected: bool = False
 
 
 def convert(html: bytes | str, *, url: str, selector: str | None = None, charset: str = "") -> Converted:
@@ -56,4 +58,16 @@ def convert(html: bytes | str, *, url: str, selector: str | None = None, charset
         is_noindex=page.head.is_noindex,
         language=page.head.language,
         canonical=page.head.canonical,
+        is_selected=page.is_selected,
     )
+
+
+def problem_of(selector: str) -> str | None:
+    """Why this is no CSS selector that can be used; None for one that can."""
+    from agentweb.awp.content.extraction import compiled  # noqa: PLC0415 - see above
+
+    try:
+        compiled(selector)
+    except ValueError as error:
+        return str(error)
+    return None

@@ -45,13 +45,14 @@ class Extracted:
     """``content`` are elements in the page's order, none within another, to be changed at will.
 
     ``heading`` is the page's first ``<h1>`` that is its own and not the site's, empty without one; ``has_heading`` says
-    whether any is in the content.
+    whether any is in the content, ``is_selected`` whether the content is what the selector names.
     """
 
     head: Head
     heading: str
     has_heading: bool
     content: list[Element]
+    is_selected: bool = False
 
 
 def extract(html: str, url: str, selector: str | None = None) -> Extracted:
@@ -67,10 +68,11 @@ def extract(html: str, url: str, selector: str | None = None) -> Extracted:
     _flatten(root)
     headings = [text for each in root.iter("h1") if not _is_the_sites(each) and (text := text_of(each))]
     content = _selected(root, selector) if selector else []
+    is_selected = bool(content)
     if not content:
         content = _main(root)
     has_own = any(text_of(each) for element in content for each in element.iter("h1"))
-    return Extracted(head, headings[0] if headings else "", has_own, content)
+    return Extracted(head, headings[0] if headings else "", has_own, content, is_selected)
 
 
 @lru_cache(maxsize=8)

@@ -44,7 +44,8 @@ _HEADING: Final = re.compile(r"^#{1,6}[ \t]+([^\n]*)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The content of a page as it is to be stored; members as in ContentPage."""
+    """The content of a page as it is to be stored; members as in ContentPage. ``is_selected``: whether it is what
+    SELECTOR names, None where none was looked for."""
 
     path: str
     title: str
@@ -55,6 +56,7 @@ class Made:
     source_digest: str
     digest: str
     parts: tuple[Part, ...]
+    is_selected: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,7 @@ class Maker:
 
     def _converted(self, source: _Source, section: str, etag: str, digest: str) -> Made | LeftOut:
         title, description = source.title, source.description
+        is_selected: bool | None = None
         if source.is_html:
             found = self._from_html(source)
             if isinstance(found, LeftOut):
@@ -235,6 +238,7 @@ class Maker:
             if found.is_noindex:
                 return LeftOut(Reason.NOINDEX, "meta robots")
             markdown = found.markdown
+            is_selected = found.is_selected if self.selector else None
             title, description = title or found.title, description or found.description
         else:
             markdown = source.body.decode(source.charset if _is_known(source.charset) else "utf-8", "replace")
@@ -255,6 +259,7 @@ class Maker:
             source_digest=digest,
             digest=_digest("\0".join([title, description, markdown]).encode()),
             parts=parts,
+            is_selected=is_selected,
         )
 
     def _from_html(self, source: _Source) -> Converted | LeftOut:

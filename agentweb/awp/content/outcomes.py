@@ -28,6 +28,7 @@ class Reason(StrEnum):
     RAISED = "raised"
     TIMEOUT = "timeout"
     SITE_MAP = "sitemap"
+    SELECTOR = "selector"
 
 
 IN_WORDS: Final = {
@@ -47,6 +48,7 @@ IN_WORDS: Final = {
     Reason.RAISED: "it raised an error",
     Reason.TIMEOUT: "it took too long",
     Reason.SITE_MAP: "the site map could not be read",
+    Reason.SELECTOR: "no page can be looked at with it",
 }
 
 

@@ -19,9 +19,9 @@ from django.conf import settings
 from django.db import reset_queries
 
 from agentweb import conf
-from agentweb.awp.content import languages, robots, runs, sources, storing
+from agentweb.awp.content import convert, languages, robots, runs, sources, storing
 from agentweb.awp.content.making import Looked, Made, Maker, Unchanged
-from agentweb.awp.content.outcomes import Failed, LeftOut, Report
+from agentweb.awp.content.outcomes import Failed, LeftOut, Reason, Report
 from agentweb.awp.content.rendering import Renderer
 from agentweb.awp.content.sources import Candidate
 from agentweb.awp.content.workers import look
@@ -32,19 +32,21 @@ from agentweb.http.asking import own_place
 REMOVED: Final = "removed"
 LEFT_OUT: Final = "left_out"
 FAILED: Final = "failed"
+SELECTOR: Final = "AGENTWEB['AWP']['SELECTOR']"
 COUNTED: Final = (*storing.Stored, REMOVED, LEFT_OUT, FAILED)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """``counts`` are pages of each language by what became of them, COUNTED. ``is_complete``: every page was seen and
-    confirmed. ``reports`` tell of all that are not published."""
+    confirmed. ``reports`` tell of all that are not published, ``remarks`` of what is odd about those that are."""
 
     run: int
     is_complete: bool
     counts: dict[str, int]
     reports: list[Report]
     seconds: float
+    remarks: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -59,6 +61,7 @@ class Run:
     is_done: bool = False
     _is_whole: bool = True
     _maker: Maker | None = None
+    _selected: Counter[bool] = field(default_factory=Counter)
     _unchanged: list[int] = field(default_factory=list)
     _done: set[tuple[str, str]] = field(default_factory=set)
     _renewed: float = field(default_factory=time.monotonic)
@@ -85,7 +88,13 @@ class Run:
             self._is_whole = False
             self._note(Report(robots.PATH, "", rules))
             return
-        self._maker = Maker(origin, rules, of_the_site, conf.get_in("AWP", "SELECTOR"))
+        selector = conf.get_in("AWP", "SELECTOR")
+        wrong = convert.problem_of(selector) if selector else None
+        if wrong is not None:
+            self._is_whole = False
+            self._note(Report(SELECTOR, "", Failed(Reason.SELECTOR, wrong)))
+            return
+        self._maker = Maker(origin, rules, of_the_site, selector)
         found = sources.find(renderer, of_the_site, origin, self._tick)
         self.candidates, self._is_whole = found.candidates, found.is_whole
         for report in found.reports:
@@ -111,7 +120,16 @@ class Run:
     def summary(self) -> Summary:
         is_complete = self.is_done and self._is_whole and not self.counts[FAILED]
         counts = {str(name): self.counts[name] for name in COUNTED}
-        return Summary(self.key, is_complete, counts, self.reports, time.monotonic() - self._began)
+        seconds = time.monotonic() - self._began
+        return Summary(self.key, is_complete, counts, self.reports, seconds, list(self._remarks()))
+
+    def _remarks(self) -> Iterator[str]:
+        # Of unchanged pages nobody knows what it found; a new selector leaves none unchanged.
+        if self._selected[False] and not self._selected[True] and not self.counts[storing.Stored.UNCHANGED]:
+            yield (
+                f"{SELECTOR} finds nothing on any of the {self._selected[False]:,} pages that were converted: their "
+                "main content was looked for as if it were unset"
+            )
 
     def _take(self, candidate: Candidate, looked: Looked) -> None:
         slug, language, outcome = looked.slug, looked.language, looked.outcome
@@ -132,6 +150,8 @@ class Run:
             if len(self._unchanged) >= storing.BATCH:
                 self._confirm()
         elif isinstance(outcome, Made):
+            if outcome.is_selected is not None:
+                self._selected[outcome.is_selected] += 1
             self.counts[storing.write(self.key, slug, language, looked.asked, outcome)] += 1
 
     def _confirm(self) -> None:

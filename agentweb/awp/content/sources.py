@@ -111,19 +111,24 @@ def _registered(languages: Languages) -> Iterator[Candidate]:
             yield Candidate(path, tuple(wanted), REGISTERED, source.value)
 
 
-def _sitemaps(found: Found) -> list[tuple[str, Any]]:
-    """The site's sitemaps by name, classes or instances, as Django's view takes them."""
+def sitemaps() -> list[tuple[str, Any]]:
+    """What SITEMAPS has, by name; none where it is unset. Raises what importing it does, and TypeError for no dict."""
     given = conf.get_in("AWP", "SITEMAPS")
     if not given:
         return []
+    found = _imported(given) if isinstance(given, str) else given
+    if not isinstance(found, Mapping):
+        raise TypeError(f"a {type(found).__name__} is no dict of sitemaps")
+    return [(str(name), each) for name, each in found.items()]
+
+
+def _sitemaps(found: Found) -> list[tuple[str, Any]]:
+    """The site's sitemaps by name, classes or instances, as Django's view takes them."""
     try:
-        sitemaps = _imported(given) if isinstance(given, str) else given
-        if not isinstance(sitemaps, Mapping):
-            raise TypeError(f"a {type(sitemaps).__name__} is no dict of sitemaps")
+        return sitemaps()
     except Exception as error:
-        _note_unread(found, str(given), detail_of(error))
+        _note_unread(found, str(conf.get_in("AWP", "SITEMAPS")), detail_of(error))
         return []
-    return [(str(name), each) for name, each in sitemaps.items()]
 
 
 def _imported(path: str) -> Any:

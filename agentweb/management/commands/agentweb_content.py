@@ -71,11 +71,14 @@ class Command(MigratedCommand):
                 "seconds": round(summary.seconds, 1),
                 **summary.counts,
                 "not_published": [each.as_json() for each in summary.reports],
+                "remarks": summary.remarks,
             }
             self.stdout.write(json.dumps(told, ensure_ascii=False))
             return
         for report in summary.reports:
             self.stderr.write(self.style.WARNING(_line(report)))
+        for remark in summary.remarks:
+            self.stderr.write(self.style.WARNING(f"{remark}."))
         counts = ", ".join(
             f"{number} {_WORDS.get(name, name)}"
             for name, number in summary.counts.items()
