@@ -14,6 +14,7 @@ from django.conf import settings
 from agentweb import conf
 from agentweb.awp import languages, protocol
 from agentweb.awp.content import published
+from agentweb.awp.content.failing import CORRECT, some
 from agentweb.awp.content.published import Entry
 from agentweb.awp.publishing import content_map
 from agentweb.awp.publishing.facts import public_pages
@@ -31,16 +32,19 @@ _RUN: Final = "Run `manage.py agentweb_content`, and let cron or Celery run it e
 def content_is_fresh(site: Examined) -> Iterable[Problem] | None:
     if not public_pages() and not conf.get_in("AWP", "SITEMAPS"):
         return None
-    return _age(published.state().updated_at)
+    return _age(published.state().updated_at, published.failing())
 
 
-def _age(at: datetime | None) -> Iterator[Problem]:
+def _age(at: datetime | None, failing: list[str]) -> Iterator[Problem]:
+    # The run itself is not what fails.
+    why = f" The last one failed at {some(failing)}." if failing else ""
+    fix = CORRECT if failing else _RUN
     if at is None:
         yield Problem(
-            "No run has confirmed every page yet, so the manifest does not say how old it is.", _RUN
+            f"No run has confirmed every page yet, so the manifest does not say how old it is.{why}", fix
         )
     elif now_datetime() - at > OLDEST:
-        yield Problem(f"The last run that confirmed every page ended on {at:%Y-%m-%d}.", _RUN)
+        yield Problem(f"The last run that confirmed every page ended on {at:%Y-%m-%d}.{why}", fix)
 
 
 def pages_answer(site: Examined) -> Iterator[Problem]:

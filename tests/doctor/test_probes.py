@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -577,6 +578,14 @@ def a_page_that_is_not_there(bench: Bench) -> None:
 def no_content_yet(bench: Bench) -> None:
     cart(bench)
     ContentRun.objects.all().delete()
+
+
+@plant("D120", also="failed at /crash/ (it raised an error: RuntimeError: no).", fix="Correct these pages")
+def content_of_which_a_page_fails(bench: Bench) -> None:
+    cart(bench)
+    failed = {"path": "/crash/", "language": "", "reason": "raised", "detail": "RuntimeError: no"}
+    told = json.dumps([{**failed, "is_failure": True}, {**failed, "path": "/private/", "is_failure": False}])
+    ContentRun.objects.update(is_complete=False, reports=told)
 
 
 @plant("D120", also="ended on", fix="agentweb_content")

@@ -16,6 +16,8 @@ from agentweb.awp.compliance.problems import Problem, Severity
 from agentweb.awp.compliance.reading import shown
 from agentweb.awp.compliance.recommendations import Remark
 from agentweb.awp.compliance.site import Reply
+from agentweb.awp.content import published
+from agentweb.awp.content.failing import CORRECT, some
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.strict_json import dumps
 
@@ -152,6 +154,13 @@ def updated_at(documents: Documents) -> Measured:
         return Measured("no manifest", [_no_manifest(Severity.WARNING)])
     moment = recommendations.updated_at(documents.manifest)
     problems = _remarked(documents, recommendations.freshness)
+    failing = published.failing() if problems and documents.site.is_own else []
+    if failing:
+        # Another run, or a date that is written by hand, would not help.
+        problems = [
+            replace(each, message=f"{each.message} The last run failed at {some(failing)}.", fix=CORRECT)
+            for each in problems
+        ]
     if moment is None:
         return Measured("none", problems)
     days = max(0, (now_datetime() - moment).days)

@@ -6,6 +6,7 @@ languages; a reader gets the first of those that they can read, then the site's 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,7 @@ from django.db.models import Case, Count, FilteredRelation, IntegerField, Q, Sub
 
 from agentweb.awp.content.languages import default
 from agentweb.awp.content.models import SLUG_LENGTH, ContentPage, ContentPart, ContentRun
+from agentweb.awp.content.outcomes import IN_WORDS
 
 _CHUNK: Final = 1_000
 
@@ -154,6 +156,19 @@ def state() -> State:
         return State("0.0", None)
     key, changes, at = found
     return State(f"{key}.{changes}", at)
+
+
+def failing() -> list[str]:
+    """The pages that the last finished run could not confirm, each with the reason: ``/cart/ (it raised an error:
+    …)``; none where it confirmed all, or there was none. One query."""
+    runs = ContentRun.objects.filter(finished_at__isnull=False).order_by("-pk")
+    told = runs.values_list("reports", flat=True).first()
+    found: dict[str, str] = {}
+    for each in json.loads(told or "[]"):
+        if each["is_failure"]:
+            detail = f": {each['detail']}" if each["detail"] else ""
+            found.setdefault(each["path"], f"{each['path']} ({IN_WORDS[each['reason']]}{detail})")
+    return list(found.values())
 
 
 def _order(languages: Sequence[str]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -104,3 +105,12 @@ def test_a_middleware_that_answers_in_our_place_is_seen(settings: Any) -> None:
     assert lines(report)["awp/cors"].outcome is Outcome.FAILED
     addresses = {problem.address for problem in lines(report)["awp/version-header"].problems}
     assert "/awp/agentweb-check/no-such-path" in addresses
+
+
+def test_pages_that_keep_updated_at_back_are_named_and_nobody_is_sent_to_write_it_by_hand() -> None:
+    failed = {"path": "/crash/", "language": "", "reason": "raised", "detail": "", "is_failure": True}
+    ContentRun.objects.update(is_complete=False, reports=json.dumps([failed]))
+    published.forget()
+    (problem,) = lines(analyze(own_site()))["awp/updated-at"].problems
+    assert problem.message.endswith("The last run failed at /crash/ (it raised an error).")
+    assert problem.fix.startswith("Correct these pages, or leave them out")
