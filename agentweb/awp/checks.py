@@ -34,7 +34,7 @@ from agentweb.catalog.registry import registry
 from agentweb.http.asking import own_place
 from agentweb.http.mount import mount_prefix
 from agentweb.http.site_urls import NO_SUCH_PATH, is_sites_own
-from agentweb.http.urlconf import is_ours, name_of, other_views, path_info, views_at
+from agentweb.http.urlconf import is_ours, name_of, other_views, path_info, routes_below, views_at
 
 _CORS: Final = "corsheaders.middleware.CorsMiddleware"
 _LONGEST_OVERFLOW: Final = 300
@@ -139,14 +139,21 @@ def check_addresses(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
                 id="agentweb.W091",
             )
         ]
+    others: dict[str, list[str]] = {}
+    for path in _addresses(prefix):
+        for other in other_views(path, catch_alls):
+            others.setdefault(other, []).append(path)
+    said = {other: f"answers at {paths[0]}{_and_more(paths)} too" for other, paths in others.items()}
+    for route, view in routes_below(f"{prefix}/{protocol.ROOT}/"):
+        # Above the include it is what answers there; below it, it is never asked.
+        said.setdefault(name_of(view), f"is at /{route}, below /{protocol.ROOT}/")
     found: list[CheckMessage] = [
         Warning(
-            f"{other} answers at {path} too, an address of AWP.",
+            f"{other} {what}, where AWP answers: above agentweb.urls it takes these requests, and below it gets none.",
             hint="Give it another address, or leave 'awp' out of AGENTWEB['ROOMS'].",
             id="agentweb.W091",
         )
-        for path in _addresses(prefix)
-        for other in other_views(path, catch_alls)
+        for other, what in said.items()
     ]
     found += [
         Warning(
@@ -256,6 +263,10 @@ def _cure(pointer: str) -> str:
 def _shortened(text: str) -> str:
     shown = " ".join(text.split())
     return shown if len(shown) <= _LONGEST_OVERFLOW else f"{shown[:_LONGEST_OVERFLOW]}…"
+
+
+def _and_more(paths: list[str]) -> str:
+    return f" and {len(paths) - 1} more addresses" if len(paths) > 1 else ""
 
 
 def _addresses(prefix: str) -> list[str]:

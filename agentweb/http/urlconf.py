@@ -11,6 +11,7 @@ from django.utils import translation
 from agentweb.http.mount import sites_language
 from agentweb.http.views import AgentView
 
+_PACKAGE: Final = "agentweb."
 _NO_NAME: Final = "d1c0nosuchname"
 
 
@@ -25,6 +26,29 @@ def patterns_at(path: str) -> Iterator[URLPattern]:
     with translation.override(sites_language()):
         found = list(_within(get_resolver(), path_info(path)))
     yield from found
+
+
+def routes_below(start: str) -> Iterator[tuple[str, Any]]:
+    """Route and view of every pattern of the site's own that is written for a path below ``start``, ``/shop/awp/``;
+    patterns that begin with what may be anything are not. In the order in which Django would ask."""
+    with translation.override(sites_language()):
+        found = list(_routes(get_resolver(), ""))
+    begin = path_info(start).lstrip("/")
+    yield from (
+        (route, view)
+        for route, view in found
+        if route.startswith(begin) and not name_of(view).startswith(_PACKAGE)
+    )
+
+
+def _routes(resolver: URLResolver, above: str) -> Iterator[tuple[str, Any]]:
+    for each in resolver.url_patterns:
+        # Of a regular expression too the beginning is mostly what it says.
+        route = above + str(each.pattern).removeprefix("^").replace("\\", "")
+        if isinstance(each, URLPattern):
+            yield route, each.callback
+        else:
+            yield from _routes(each, route)
 
 
 def path_info(path: str) -> str:

@@ -124,9 +124,27 @@ def test_a_view_of_the_site_at_an_address_of_awp_is_warned_of(
 ) -> None:
     view = path("awp/<path:rest>", own) if address == "awp/anything" else path(address, own)
     settings.ROOT_URLCONF = below("", view) if place == "before" else below(after=(view,))
-    found = check_addresses(None)
-    assert set(ids(found)) == {"agentweb.W091"}
-    assert "own answers at /awp/" in found[0].msg
+    (found,) = check_addresses(None)
+    assert found.id == "agentweb.W091"
+    assert "own answers at /awp/" in found.msg
+
+
+@pytest.mark.parametrize("place", ["before", "behind"])
+@pytest.mark.parametrize("prefix", ["", "shop/"])
+@pytest.mark.parametrize("view", [path("awp/mine", own), re_path(r"^awp/mine\.json$", own)])
+def test_a_view_of_the_site_at_any_address_below_awp_is_warned_of(
+    settings: Any, place: str, prefix: str, view: Any
+) -> None:
+    views = (path(prefix, include([view])),)
+    settings.ROOT_URLCONF = below(prefix, *views) if place == "before" else below(prefix, after=views)
+    (found,) = check_addresses(None)
+    assert found.id == "agentweb.W091"
+    assert f"own is at /{prefix}awp/mine" in found.msg
+
+
+def test_a_view_beside_awp_is_not_warned_of(settings: Any) -> None:
+    settings.ROOT_URLCONF = below("", path("awpx/mine", own), path("mine/awp/", own))
+    assert check_addresses(None) == []
 
 
 def test_a_view_that_takes_every_path_behind_us_is_none_and_before_us_takes_all(settings: Any) -> None:
