@@ -209,8 +209,9 @@ def check_llms(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         return []
     return [
         Warning(
-            f"The site has a /{path} of its own, which is served; the one that agentweb makes is not.",
-            hint="Take the site's own away, or silence this check to keep it.",
+            f"The site has a /{path} of its own, which is served; the one that agentweb makes is not. Agents in "
+            "browsers can read it only if the site sends Access-Control-Allow-Origin: * with it.",
+            hint="Take the site's own away, or send that header and silence this check to keep it.",
             id="agentweb.W094",
         )
         for path in _LLMS

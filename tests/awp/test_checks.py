@@ -188,6 +188,7 @@ def test_a_llms_txt_of_the_site_s_own_is_said(settings: Any, name: str) -> None:
     (found,) = check_llms(None)
     assert found.id == "agentweb.W094"
     assert f"/{name}" in found.msg
+    assert "only if the site sends Access-Control-Allow-Origin: *" in found.msg
 
 
 def test_where_nothing_of_ours_is_included_the_other_checks_are_silent(settings: Any) -> None:

@@ -31,6 +31,10 @@ _FIX_CORS: Final = (
     "Send Access-Control-Allow-Origin: * on every answer there, with and without an Origin in the request. Where "
     "django-cors-headers answers in our place, keep its CORS_URLS_REGEX off these paths."
 )
+_FIX_TEXT: Final = (
+    "Send Access-Control-Allow-Origin: * with it: where it is the site's own file or view, agentweb does not answer "
+    "there."
+)
 
 
 class Asked(NamedTuple):
@@ -58,13 +62,16 @@ def version_header(documents: Documents) -> Measured:
 
 def cors(documents: Documents) -> Measured:
     """Every page may read every AWP answer, and no cookie of its visitor comes along."""
-    asked = [*answers(documents), *_texts(documents)]
+    texts = list(_texts(documents))
+    asked = [*answers(documents), *texts]
     problems: list[Problem] = []
     for each in asked:
+        # That one may be the site's own.
+        fix = _FIX_TEXT if each in texts else _FIX_CORS
         allowed = each.reply.header("access-control-allow-origin")
         if allowed != "*":
             said = f"allows the origin {shown(allowed)} only" if allowed else "allows no other origin"
-            problems.append(_problem(each, "allow_origin", said, _FIX_CORS))
+            problems.append(_problem(each, "allow_origin", said, fix))
         if (each.reply.header("access-control-allow-credentials") or "").strip().lower() == "true":
             problems.append(
                 _problem(

@@ -114,3 +114,18 @@ def test_pages_that_keep_updated_at_back_are_named_and_nobody_is_sent_to_write_i
     (problem,) = lines(analyze(own_site()))["awp/updated-at"].problems
     assert problem.message.endswith("The last run failed at /crash/ (it raised an error).")
     assert problem.fix.startswith("Correct these pages, or leave them out")
+
+
+def own_llms(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("# Our own", content_type="text/plain; charset=utf-8")
+
+
+class WithItsOwnLlms:
+    urlpatterns = (path("llms.txt", own_llms), path("", include("agentweb.urls")))
+
+
+def test_an_llms_txt_of_the_site_s_own_needs_its_own_header(settings: Any) -> None:
+    settings.ROOT_URLCONF = WithItsOwnLlms
+    line = lines(analyze(own_site()))["awp/cors"]
+    assert (line.outcome, [each.address for each in line.problems]) == (Outcome.FAILED, ["/llms.txt"])
+    assert "the site's own" in line.problems[0].fix
