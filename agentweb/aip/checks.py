@@ -95,7 +95,8 @@ def check_pages_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return [
         Warning(
             f"No view of the site answers at {prefix}{page.path}, the path of a page.",
-            hint="Write the path that urls.py has, below where agentweb.urls is included; agents open the page at it.",
+            hint="Write the path that urls.py has, below where agentweb.urls is included; agents open the page at it. "
+            "A view outside of that cannot be a page; it is content for agents by AGENTWEB['AWP']['SITEMAPS'].",
             obj=page.where,
             id="agentweb.W070",
         )

@@ -10,7 +10,11 @@ from agentweb.conf.values import Setting
 GROUPS: Final[dict[str, dict[str, Setting]]] = {
     "AWP": {
         "NAME": Setting(
-            "content", None, "The site's name. Unset, the host of ORIGIN.", values.text_or_none(100)
+            "content",
+            None,
+            "The site's name. Unset, what the titles of its pages end in, else the title of its front page, else the "
+            "host of ORIGIN.",
+            values.text_or_none(100),
         ),
         "DESCRIPTION": Setting(
             "content",

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import clear_script_prefix, include, path, set_script_prefix
 
 from agentweb.awp import protocol, views
+from agentweb.awp.content.models import ContentPage
 from agentweb.awp.publishing import content_map, published
 from agentweb.awp.search import indexing
 from agentweb.catalog.pages import page
@@ -520,6 +521,51 @@ def test_search_finds_what_its_addresses_answer(dutch: Any) -> None:
     assert found("groen", Accept_Language="nl") == found("groen&lang=nl") != []
     ((_title, url),) = found("groen&lang=nl")
     assert "Groen." in send("GET", url.removeprefix("https://shop.example")).content.decode()
+
+
+def test_the_site_is_called_what_its_titles_end_in_and_its_pages_without_that(settings: Any) -> None:
+    for slug in ("red", "green", "blue"):
+        write_page(slug, "Text.", title=f"{slug.title()} | Corner Shop", section="colours")
+    write_page("index", "Text.", title="Corner Shop")
+    ContentPage.objects.filter(slug="tea").delete()
+    end_run()
+    page("/", title="Front page")
+    assert loads(send("GET", WELL_KNOWN))["name"] == "Corner Shop"
+    listed = loads(send("GET", "/awp/content/structure.json"))["sections"]
+    assert [each["title"] for each in listed[0]["pages"]] == ["Blue", "Green", "Red"]
+    section = loads(send("GET", "/awp/content/sections/colours.json"))
+    assert [each["title"] for each in section["pages"]] == ["Blue", "Green", "Red"]
+    assert b"\n# Blue\n" in send("GET", "/llms-full.txt").content
+
+
+class WithAFrontPage:
+    urlpatterns = (path("", include("agentweb.urls")), path("", lambda request: None))
+
+
+class WithNothingAtItsPath:
+    from agentweb import urls as ours
+
+    urlpatterns = (path("shop/", include("agentweb.urls")), path("", lambda request: None), *ours.well_known)
+
+
+@pytest.mark.parametrize(
+    ("title", "urls", "name"),
+    [
+        ("Corner Shop", WithAFrontPage, "Corner Shop"),
+        # It says which page of the site it is.
+        ("Front page", WithAFrontPage, "shop.example"),
+        # Nothing is at /shop/.
+        ("Corner Shop", WithNothingAtItsPath, "shop.example"),
+    ],
+)
+def test_a_front_page_names_the_site_if_it_is_there_and_says_a_name(
+    settings: Any, title: str, urls: Any, name: str
+) -> None:
+    settings.ROOT_URLCONF = urls
+    page("/", title=title, description="All we sell.")
+    document = loads(send("GET", WELL_KNOWN))
+    assert document["name"] == name
+    assert ("All we sell." in document["description"]) == (urls is WithAFrontPage)
 
 
 def test_where_there_is_one_language_no_address_names_it() -> None:

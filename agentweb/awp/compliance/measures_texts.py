@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from agentweb.awp import protocol
 from agentweb.awp.budgets import INSTRUCTIONS, SUMMARY, Budget
@@ -13,6 +15,7 @@ from agentweb.awp.compliance.documents import Documents
 from agentweb.awp.compliance.items import Measured
 from agentweb.awp.compliance.manifest import validate
 from agentweb.awp.compliance.problems import Problem, Severity
+from agentweb.awp.compliance.reading import shown
 from agentweb.awp.compliance.site import Reply
 
 _WARNING = Severity.WARNING
@@ -65,8 +68,30 @@ def structure(documents: Documents) -> Measured:
                 reply.address,
             )
         )
+    problems += _repeated(value, reply)
     count = len(documents.pages)
     return Measured(f"status 200, {count:,} page{'' if count == 1 else 's'} listed", problems)
+
+
+def _repeated(value: Any, reply: Reply) -> Iterator[Problem]:
+    """A remark on pages that are called the same."""
+    sections = value.get("sections") if isinstance(value, dict) else None
+    pages = [
+        page
+        for section in (sections if isinstance(sections, list) else ())
+        if isinstance(section, dict) and isinstance(section.get("pages"), list)
+        for page in section["pages"]
+        if isinstance(page, dict) and isinstance(page.get("title"), str)
+    ]
+    title, times = next(iter(Counter(page["title"] for page in pages).most_common(1)), ("", 0))
+    if times > 1:
+        yield Problem(
+            Severity.NOTE,
+            "titles",
+            f"{times:,} of {len(pages):,} listed pages have the title {shown(title)}: agents choose pages by it.",
+            "Give each page a <title> or <h1> of its own.",
+            address=reply.address,
+        )
 
 
 def llms(documents: Documents) -> Measured:

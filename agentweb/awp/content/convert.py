@@ -10,6 +10,7 @@ from typing import Final
 
 from agentweb.awp.content.characters import marked, written
 from agentweb.awp.content.decoding import decoded
+from agentweb.awp.titles import own_title
 
 MAX_CHARACTERS: Final = 10_000_000
 """Of HTML; longer pages are refused."""
@@ -20,8 +21,8 @@ class Converted:
     """What a page says, and what it says of itself. Texts are empty where there is none.
 
     ``title``, ``description``, ``language`` (a BCP 47 tag) and ``canonical`` (a whole URL) are those of its head, the
-    title that of its first heading without one. ``markdown`` is empty where nothing is left of the page.
-    ``is_selected``: the content is what the selector names.
+    title without the site's name, or that of its first heading where nothing is left. ``markdown`` is empty where
+    nothing is left of the page. ``is_selected``: the content is what the selector names.
     """
 
     title: str
@@ -46,7 +47,7 @@ def convert(html: bytes | str, *, url: str, selector: str | None = None, charset
     from agentweb.awp.content.markdown import markdown_of  # noqa: PLC0415
 
     page = extract(decoded(html, charset) if isinstance(html, bytes) else html, url, selector)
-    title = page.head.title or page.heading
+    title = own_title(page.head.title, page.head.site_name) or page.heading or page.head.title
     heading = page.heading or title
     markdown = markdown_of(page.content, page.head.base)
     if markdown and not page.has_heading and heading:

@@ -35,7 +35,7 @@ from agentweb.wire.tokens import count
 
 MAX_DESCRIPTION: Final = 2_000
 
-_RECIPE: Final = "1"
+_RECIPE: Final = "2"
 """To be counted up when the same source is to become other content."""
 # What Django writes anew into every answer.
 _PASSING: Final = re.compile(rb"""(?<=name="csrfmiddlewaretoken" value=")[^"]*|\bnonce=(?:"[^"]*"|'[^']*')""")

@@ -7,13 +7,14 @@ that each section names its first ones, says how many it has, and where all of t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from agentweb.awp import titles
 from agentweb.awp.content import published
 from agentweb.awp.content.published import Entry, State
-from agentweb.awp.content.slugs import slug_of
+from agentweb.awp.content.slugs import FRONT_PAGE, slug_of
 from agentweb.awp.protocol import REST
 from agentweb.catalog.pages import Page
 from agentweb.catalog.registry import registry
@@ -47,11 +48,14 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class ContentMap:
     """``updated_at`` is when a run last confirmed every page, None before it did. ``registered`` are the pages that
-    the site declares, by slug, whether they are listed or not."""
+    the site declares, by slug, whether they are listed or not. ``name`` is what the pages call the site, empty where
+    they do not; ``ending`` is the site's name where titles had it at their end, which is taken off."""
 
     sections: tuple[Section, ...]
     updated_at: datetime | None
     registered: Mapping[str, Entry] = field(default_factory=dict)
+    name: str = ""
+    ending: str = ""
 
     @property
     def pages(self) -> int:
@@ -71,7 +75,11 @@ def content_map(
     """The map of these pages, each of which is there once, by section and path. ``registered`` are slugs."""
     gathered: dict[str, list[Entry]] = {}
     known = {}
-    for entry in found:
+    found = list(found)
+    # A declared title is the page's own.
+    ending = titles.common_ending(entry.title for entry in found if entry.slug not in registered)
+    front = next((entry.title for entry in found if entry.slug == FRONT_PAGE), "")
+    for entry in _titled(found, ending):
         gathered.setdefault(entry.section, []).append(entry)
         if entry.slug in registered:
             known[entry.slug] = entry
@@ -97,7 +105,13 @@ def content_map(
         ),
         updated_at,
         known,
+        ending or ("" if titles.is_generic(front) else front),
+        ending,
     )
+
+
+def _titled(entries: Iterable[Entry], ending: str) -> list[Entry]:
+    return [replace(each, title=titles.without(each.title, ending)) if ending else each for each in entries]
 
 
 def _quota(sizes: list[int]) -> int:
@@ -157,7 +171,8 @@ def divided(languages: tuple[str, ...], tokens: int) -> list[int]:
 
 def divided_pages(languages: tuple[str, ...], ends: list[int], number: int) -> list[Entry]:
     """The pages of run ``number``, from 1 on."""
-    return _all(languages)[ends[number - 2] if number > 1 else 0 : ends[number - 1]]
+    found = _all(languages)[ends[number - 2] if number > 1 else 0 : ends[number - 1]]
+    return _titled(found, current(languages).ending)
 
 
 def _divided(entries: list[Entry], tokens: int) -> list[int]:
@@ -177,10 +192,13 @@ def _all(languages: tuple[str, ...]) -> list[Entry]:
 
 def pages_of(section: str, languages: tuple[str, ...]) -> list[Entry]:
     """Every page of a section, by path."""
-    listed = {each.id for each in current(languages).sections}
+    content = current(languages)
+    listed = {each.id for each in content.sections}
     if section != REST:
-        return published.in_languages(published.entries(section=section), languages)
-    return [entry for entry in _all(languages) if entry.section == REST or entry.section not in listed]
+        found = published.in_languages(published.entries(section=section), languages)
+    else:
+        found = [entry for entry in _all(languages) if entry.section == REST or entry.section not in listed]
+    return _titled(found, content.ending)
 
 
 def forget() -> None:

@@ -10,6 +10,7 @@ from agentweb.awp.budgets import Budget, Fitted
 from agentweb.awp.protocol import SUMMARY
 from agentweb.awp.publishing.facts import Facts
 from agentweb.awp.publishing.wording import counted, one_line
+from agentweb.awp.titles import is_generic
 
 _LONGEST_NAME: Final = 100
 _NAMED: Final = 8
@@ -17,9 +18,10 @@ _NAMED: Final = 8
 
 
 def name(facts: Facts) -> str:
-    """The site's name: the setting's, else the title of the front page, else the host."""
-    front = next((page for page in facts.pages if page.path == "/"), None)
-    found = facts.name or (front.title if front is not None else "")
+    """The site's name: the setting's, else what the titles of its pages end in, else the title of the front page where
+    it names the site, else the host."""
+    front = "" if facts.front is None or is_generic(facts.front.title) else facts.front.title
+    found = facts.name or facts.content.name or front
     return one_line(found)[:_LONGEST_NAME] or urlsplit(facts.place.origin).netloc[:_LONGEST_NAME]
 
 
@@ -34,11 +36,11 @@ def description(facts: Facts, budget: Budget | int = budgets.DISCOVERY_DESCRIPTI
 
 
 def _made(facts: Facts) -> str:
-    front = next((page for page in facts.pages if page.path == "/"), None)
+    front = facts.front
     others = [page.title for page in facts.pages if page.path != "/"]
     found = []
     if front is not None and front.description:
-        found.append(f"{front.title}: {front.description}")
+        found.append(f"{name(facts)}: {front.description}")
     else:
         found.append(f"{name(facts)} is a site that agents can read and use")
     if others:

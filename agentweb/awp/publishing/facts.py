@@ -22,6 +22,7 @@ from agentweb.http.documents import Place
 from agentweb.http.doors import all_doors
 from agentweb.http.mount import path_of
 from agentweb.http.page_urls import published_path
+from agentweb.http.urlconf import is_ours, views_at
 from agentweb.http.visibility import is_visible, visible_actions
 
 ACTIONS_DOOR: Final = "agent_actions"
@@ -36,7 +37,8 @@ class Facts:
 
     ``pages`` and ``actions`` are those that everybody may know of. ``doors`` are the paths of what other rooms offer,
     by name. ``registration`` is the path where an agent gets a session, or where people connect one. ``measure`` is
-    how the texts are measured that are to fit a budget.
+    how the texts are measured that are to fit a budget. ``has_front``: a view of the site is at its front page below
+    the prefix.
     """
 
     place: Place
@@ -53,6 +55,12 @@ class Facts:
     anonymous_rate: tuple[float, int]
     caller_rate: tuple[float, int]
     measure: Measure = count
+    has_front: bool = True
+
+    @property
+    def front(self) -> Page | None:
+        """The front page, where it is registered and there."""
+        return next((page for page in self.pages if page.path == "/" and self.has_front), None)
 
     def path(self, below: str) -> str:
         """The whole path of one of our addresses below the site's prefix."""
@@ -98,6 +106,7 @@ def facts_of(place: Place, language: str, content: ContentMap, measure: Measure)
         anonymous_rate=tuple(conf.get("ANONYMOUS_RATE")),
         caller_rate=tuple(conf.get("CALLER_RATE")),
         measure=measure,
+        has_front=any(not is_ours(view) for view in views_at(f"{place.prefix}/")),
     )
 
 

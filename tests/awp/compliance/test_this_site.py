@@ -129,3 +129,13 @@ def test_an_llms_txt_of_the_site_s_own_needs_its_own_header(settings: Any) -> No
     line = lines(analyze(own_site()))["awp/cors"]
     assert (line.outcome, [each.address for each in line.problems]) == (Outcome.FAILED, ["/llms.txt"])
     assert "the site's own" in line.problems[0].fix
+
+
+def test_titles_that_repeat_are_remarked_on_and_cost_nothing() -> None:
+    for slug in ("red", "blue"):
+        write_page(slug, "Text.", title="Welcome")
+    end_run()
+    report = analyze(own_site())
+    (remark,) = lines(report)["awp/structure"].problems
+    assert remark.message.startswith('2 of 4 listed pages have the title "Welcome"')
+    assert report.score == 100

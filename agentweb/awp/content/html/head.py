@@ -17,7 +17,8 @@ _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,8}")
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Texts are empty where the page has none. ``base`` is what its links are relative to."""
+    """Texts are empty where the page has none. ``base`` is what its links are relative to, ``site_name`` how the page
+    says that the site is called."""
 
     title: str
     description: str
@@ -25,6 +26,7 @@ class Head:
     canonical: str
     is_noindex: bool
     base: str
+    site_name: str = ""
 
 
 def head_of(root: Element, url: str) -> Head:
@@ -48,6 +50,7 @@ def head_of(root: Element, url: str) -> Head:
         canonical=_canonical(root, base),
         is_noindex=is_noindex,
         base=base,
+        site_name=said.get("og:site_name", ""),
     )
 
 
