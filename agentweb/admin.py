@@ -35,7 +35,8 @@ from agentweb.invoke.admin import AuditEntryAdmin, IdempotencyRecordAdmin
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.admin import ReceiptAdmin
 from agentweb.ledger.models import Receipt
-from agentweb.ledger.payment_models import Refund
+from agentweb.ledger.payment_admin import PaymentAdmin
+from agentweb.ledger.payment_models import Payment, Refund
 from agentweb.ledger.refund_admin import RefundAdmin
 
 
@@ -86,6 +87,7 @@ PAGES = {
     IndexedSite: IndexedSiteAdmin,
     LogConsumer: LogConsumerAdmin,
     Message: MessageAdmin,
+    Payment: PaymentAdmin,
     PrincipalKey: PrincipalKeyAdmin,
     Receipt: ReceiptAdmin,
     Refund: RefundAdmin,

@@ -15,6 +15,7 @@ from agentweb.testing import Clock, clock
 from agentweb.testing.payments import TestProvider
 from tests.support.calls import agent_caller, answer, do
 from tests.support.payments import provider
+from tests.support.staff import boss, browser, page, text_of
 
 __all__ = ["provider"]
 
@@ -233,3 +234,19 @@ def test_a_provider_is_a_class_an_instance_or_a_function() -> None:
         providers.named("builtins.dict")
     with pytest.raises(ImportError):
         providers.named("tests.support.payments.nothing")
+
+
+def test_staff_see_how_far_a_payment_has_come(provider: TestProvider, time: Clock) -> None:
+    client = browser(boss())
+    lost("lost")
+    payment = Payment.objects.get()
+    assert "not known yet" in text_of(client.get(page("payment")))
+    said = text_of(client.get(page("payment", "change", payment.pk)))
+    assert "10.00 USD" in said
+    time.forward(3 * HOUR)
+    settling.sweep()
+    said = text_of(client.get(page("payment", "change", payment.pk)))
+    assert "done" in said
+    assert client.post(page("payment", "delete", payment.pk), {"post": "yes"}).status_code == 403
+    assert client.get(page("payment"), {"before": payment.pk}).status_code == 200
+    assert client.get(page("payment"), {"before": "rc_no"}, follow=True).status_code == 200
