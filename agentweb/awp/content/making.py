@@ -25,7 +25,8 @@ from agentweb.awp.content.models import TITLE_LENGTH, ContentPage
 from agentweb.awp.content.outcomes import Failed, LeftOut, Reason
 from agentweb.awp.content.parts import Part, split
 from agentweb.awp.content.rendering import HTML, PAGE_SECONDS, Rendered, Renderer, detail_of
-from agentweb.awp.content.robots import Robots, forbids_index
+from agentweb.awp.content.robot_tags import forbids_index, may_expire
+from agentweb.awp.content.robots import Robots
 from agentweb.awp.content.slugs import slug_of
 from agentweb.awp.content.sources import Candidate
 from agentweb.awp.content.timing import OutOfTime, at_most
@@ -170,7 +171,7 @@ class Maker:
         rendered = self._renderer.page(candidate.path, language, partial(self._gate, language))
         if not isinstance(rendered, Rendered):
             return rendered
-        if forbids_index(rendered.robots):
+        if forbids_index(rendered.robots, is_header=True):
             return LeftOut(Reason.NOINDEX, "X-Robots-Tag")
         return _Source(
             path=rendered.path,
@@ -208,7 +209,8 @@ class Maker:
             .values_list("pk", "source_etag", "source_digest", "digest")
             .first()
         )
-        if known is not None and (known[2] == digest or (etag and known[1] == etag)):
+        is_as_before = known is not None and (known[2] == digest or (etag and known[1] == etag))
+        if known is not None and is_as_before and not (source.is_html and may_expire(source.body)):
             return Unchanged(known[0], known[3])
         try:
             with at_most(PAGE_SECONDS):

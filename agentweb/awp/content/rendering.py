@@ -50,7 +50,7 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _LOGIN: Final = frozenset({401, 403, 407, 511})
 _GONE: Final = frozenset({404, 410})
 # What may be otherwise in a moment, or with other settings (400: the host is not in ALLOWED_HOSTS).
-_PASSING: Final = frozenset({400, 408, 421, 425, 429})
+PASSING: Final = frozenset({400, 408, 421, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,24 @@ class Renderer:
             path = following
         return LeftOut(Reason.REDIRECTS)
 
-    def ask(self, path: str, language: str, types: frozenset[str] = HTML | TEXTS) -> Answer | Failed:
-        """The site's own answer to GET, whatever it is. The body is read when it is of one of these types."""
+    def beginning(self, path: str, language: str, most: int) -> Answer | Failed:
+        """The answer at ``path``, or where that redirects to within the site, with at most so many bytes of its body,
+        whatever its type is. After MAX_REDIRECTS, and where one leads elsewhere, the answer is the redirect."""
+        for _ in range(MAX_REDIRECTS + 1):
+            answer = self.ask(path, language, None, most)
+            if isinstance(answer, Failed) or answer.status not in _REDIRECTS:
+                return answer
+            following = self.own_path(urljoin(self._origin + path, answer.headers.get("location", "")))
+            if following is None:
+                return answer
+            path = following
+        return answer
+
+    def ask(
+        self, path: str, language: str, types: frozenset[str] | None = HTML | TEXTS, most: int | None = None
+    ) -> Answer | Failed:
+        """The site's own answer to GET, whatever it is. The body is read when it is of one of these types (None: of
+        any): its first bytes with ``most``, else all of it."""
         headers = {"Accept": _ACCEPT, "Accept-Language": language}
         environ = environ_of(self._parts, "GET", path, headers, user_agent=USER_AGENT)
         raised: list[str] = []
@@ -126,7 +142,7 @@ class Renderer:
         with translation.override(settings.LANGUAGE_CODE), timezone.override(None), _kept_in_transactions():
             try:
                 with at_most(PAGE_SECONDS):
-                    return self._answer(environ, raised, types)
+                    return self._answer(environ, raised, types, most)
             except OutOfTime:
                 return Failed(Reason.TIMEOUT, f"more than {PAGE_SECONDS:g} seconds")
             except KeyboardInterrupt:
@@ -135,7 +151,9 @@ class Renderer:
                 # SystemExit too: a view that ends the program ends this page only.
                 return Failed(Reason.RAISED, detail_of(error))
 
-    def _answer(self, environ: dict[str, Any], raised: list[str], types: frozenset[str]) -> Answer:
+    def _answer(
+        self, environ: dict[str, Any], raised: list[str], types: frozenset[str] | None, most: int | None
+    ) -> Answer:
         started: dict[str, Any] = {}
 
         def start_response(status: str, pairs: list[tuple[str, str]], *_: Any) -> Callable[[bytes], None]:
@@ -148,8 +166,11 @@ class Renderer:
         try:
             headers = {name.lower(): value for name, value in started["pairs"]}
             answer = Answer(started["status"], headers, None, raised[0] if raised else "")
-            is_wanted = answer.status == 200 and answer.media_type in types
-            body = _body(parts) if is_wanted and "content-encoding" not in headers else None
+            body = None
+            if types is None:
+                body = _body(parts, most) if 200 <= answer.status < 300 else None
+            elif answer.status == 200 and answer.media_type in types and "content-encoding" not in headers:
+                body = _body(parts, most)
         finally:
             parts.close()
             _forget_session(started.get("pairs", ()))
@@ -213,7 +234,7 @@ logging.getLogger("django.request").addFilter(_is_news)
 
 def _read(path: str, answer: Answer) -> Rendered | LeftOut | Failed:
     status = answer.status
-    if status >= 500 or status in _PASSING:
+    if status >= 500 or status in PASSING:
         return Failed(
             Reason.RAISED if answer.raised else Reason.STATUS, answer.raised or f"it answers {status}"
         )
@@ -237,11 +258,14 @@ def _read(path: str, answer: Answer) -> Rendered | LeftOut | Failed:
     )
 
 
-def _body(parts: Any) -> bytes | None:
-    """All bytes of an answer, None when there are too many, or they take too long to come."""
+def _body(parts: Any, most: int | None) -> bytes | None:
+    """The first bytes of an answer, at most ``most``; without that all of them, None when there are too many. Raises
+    OutOfTime when they take too long to come."""
     read, size, deadline = [], 0, time.monotonic() + PAGE_SECONDS
     for part in parts:
         size += len(part)
+        if most is not None and size >= most:
+            return b"".join([*read, part])[:most]
         if size > MAX_BYTES:
             return None
         if time.monotonic() > deadline:

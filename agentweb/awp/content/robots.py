@@ -1,26 +1,29 @@
-"""What robots allow: the site's ``robots.txt`` (RFC 9309), as it answers in this process, and ``X-Robots-Tag``.
+"""What robots allow: the site's ``robots.txt`` (RFC 9309), as it answers in this process.
 
 Read by Protego, which knows the wildcards and the precedence of the standard; ``urllib.robotparser`` knows neither.
+Where it cannot be read, nothing is taken for allowed: an answer of any type is read, redirects are followed, and what
+is left is a failure of the run.
 """
 
 from __future__ import annotations
 
+import zlib
 from typing import Final
 
 from django.urls import get_script_prefix
 from protego import Protego
 
-from agentweb.awp.content.outcomes import Failed, LeftOut, Reason
-from agentweb.awp.content.rendering import Renderer
+from agentweb.awp.content.decoding import decoded
+from agentweb.awp.content.outcomes import MAX_DETAIL, Failed, Reason
+from agentweb.awp.content.rendering import PASSING, Answer, Renderer
+from agentweb.awp.content.robot_tags import AGENT
+from agentweb.wire.visible import visible
 
-AGENT: Final = "agentweb"
-"""The product token by which a site may speak of its content for agents alone; else what is said of ``*`` holds."""
+__all__ = ["AGENT", "MAX_BYTES", "PATH", "Robots", "read"]
+
 PATH: Final = "/robots.txt"
-
-_NOT: Final = frozenset({"noindex", "none"})
-_ANY_TYPE: Final = frozenset({"text/plain", "text/html", "application/octet-stream", ""})
-# Directives that have a colon themselves, and are no names of robots.
-_WITH_VALUE: Final = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+MAX_BYTES: Final = 500 * 1024
+"""RFC 9309 2.5: what is read at least. Of a longer text, the lines that are whole in it."""
 
 
 class Robots:
@@ -43,27 +46,35 @@ def read(renderer: Renderer, origin: str, language: str) -> Robots | Failed:
     if get_script_prefix() != "/":
         # It is at the root of the host, and so not this site's own to answer.
         return Robots(origin, "")
-    answer = renderer.ask(PATH, language, _ANY_TYPE)
+    answer = renderer.beginning(PATH, language, MAX_BYTES)
     if isinstance(answer, Failed):
         return answer
-    if answer.status >= 500 or answer.status == 429:
-        return Failed(Reason.ROBOTS, answer.raised or f"{PATH} answers {answer.status}")
-    # 2.3.1.3: with any other status there are no rules.
-    return Robots(origin, (answer.body or b"").decode(errors="replace"))
+    status = answer.status
+    if 200 <= status < 300:
+        return _rules(origin, answer)
+    if 400 <= status < 500 and status not in PASSING:
+        # 2.3.1.3: there are no rules.
+        return Robots(origin, "")
+    location = visible(answer.headers.get("location", ""))
+    said = f"{PATH} leads to {location}, where it was not read" if location else f"{PATH} answers {status}"
+    return Failed(Reason.ROBOTS, (answer.raised or said)[:MAX_DETAIL])
 
 
-def forbids_index(header: str) -> bool:
-    """Whether an ``X-Robots-Tag`` says noindex to everybody, or to us: ``otherbot: noindex`` is for others."""
-    is_for_us = True
-    for each in header.lower().split(","):
-        name, colon, rest = each.strip().partition(":")
-        directive = each.strip()
-        if colon and name.strip() not in _WITH_VALUE:
-            is_for_us, directive = name.strip() == AGENT, rest.strip()
-        if is_for_us and directive in _NOT:
-            return True
-    return False
-
-
-def gate(robots: Robots, path: str) -> LeftOut | None:
-    return LeftOut(Reason.ROBOTS) if robots.disallows(path) else None
+def _rules(origin: str, answer: Answer) -> Robots | Failed:
+    body, coding = answer.body or b"", answer.headers.get("content-encoding", "").strip().lower()
+    is_whole = len(body) < MAX_BYTES
+    if coding in {"gzip", "x-gzip", "deflate"}:
+        # No request asked for it. Whatever a few bytes become, no more than the limit of it is made.
+        unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+        try:
+            body = unpacking.decompress(body, MAX_BYTES)
+        except zlib.error:
+            return Failed(Reason.ROBOTS, f"{PATH} is not {coding}, as it says")
+        is_whole = unpacking.eof
+    elif coding not in {"", "identity"}:
+        return Failed(Reason.ROBOTS, f"{PATH} is encoded ({visible(coding)[: MAX_DETAIL // 2]})")
+    text = decoded(body, "utf-8")
+    if not is_whole:
+        # Half a rule may allow more than the whole one.
+        text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
+    return Robots(origin, text)

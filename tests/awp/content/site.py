@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -30,7 +30,8 @@ from tests.site.models import Note
 
 PAGES: dict[str, str] = {}
 visits: Counter[str] = Counter()
-ROBOTS = ""
+ROBOTS: str | Callable[[], HttpResponse] = ""
+UNTIL = '<meta name="robots" content="max-snippet: 20, unavailable_after: 2031-06-25T15:00:00Z">'
 seen: dict[str, Any] = {}
 
 
@@ -160,11 +161,20 @@ def notes(request: HttpRequest) -> HttpResponse:
 
 
 def robots(request: HttpRequest) -> HttpResponse:
+    if callable(ROBOTS):
+        return ROBOTS()
     if ROBOTS == "503":
         return HttpResponse(status=503)
     if not ROBOTS:
         raise Http404
     return HttpResponse(ROBOTS, content_type="text/plain")
+
+
+def rules(request: HttpRequest, left: int) -> HttpResponse:
+    """What disallows one article, so many redirects away."""
+    if left:
+        return HttpResponse(status=301, headers={"Location": f"/rules/{left - 1}/"})
+    return HttpResponse("User-agent: *\nDisallow: /articles/blue\n", content_type="text/plain")
 
 
 def spoken(request: HttpRequest) -> HttpResponse:
@@ -224,6 +234,7 @@ urlpatterns = [
     path("tag/", answer(b"<p>Hi</p>", "text/html", **{"X-Robots-Tag": "otherbot: nofollow, noindex"})),
     path("tag-2/", answer(b"<p>Hi</p>", "text/html", **{"X-Robots-Tag": "noarchive, NOINDEX"})),
     path("meta/", lambda request: html("<p>Hi</p>", head='<meta name="robots" content="noindex">')),
+    path("until/", lambda request: html("<p>Hi</p>", head=UNTIL, ETag='"same"')),
     path("empty/", lambda request: html("")),
     path("teapot/", lambda request: HttpResponse(status=418)),
     path("busy/", lambda request: HttpResponse(status=503)),
@@ -234,5 +245,6 @@ urlpatterns = [
     path("notes/", notes),
     path("spoken/", spoken),
     path("robots.txt", robots),
+    path("rules/<int:left>/", rules),
     path("", include("agentweb.urls")),
 ]

@@ -67,8 +67,16 @@ def test_bytes_are_read_as_browsers_read_them(body: bytes, charset: str, expecte
         ('<META NAME="GoogleBot" CONTENT="NONE">', True),
         ('<meta name="robots" content="nofollow">', False),
         ('<meta name="description" content="noindex">', False),
+        ('<meta name="agentweb" content="noindex">', True),
+        ('<meta name="robots" content="NoIndex;NoFollow">', True),
+        ('<meta name="robots" content="nofollow noindex">', True),
+        ('<meta http-equiv="X-Robots-Tag" content="noindex">', True),
+        ('<meta name="robots" content="index, max-image-preview:none">', False),
+        ('<meta name="robots" content="unavailable_after: 25 Jun 2010 15:00:00 PST">', True),
+        ('<meta name="robots" content="unavailable_after: 25 Jun 2931 15:00:00 PST">', False),
+        ('<meta name="otherbot" content="noindex">', False),
     ],
-    ids=range(4),
+    ids=range(12),
 )
 def test_a_page_may_say_that_it_is_not_for_robots(meta: str, expected: bool) -> None:
     assert convert(f"<head>{meta}</head><p>x", url=URL).is_noindex is expected

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.http import HttpResponse, StreamingHttpResponse
 from django.utils import timezone, translation
 
 from agentweb import page
@@ -13,6 +16,7 @@ from agentweb.awp.content import published, running
 from agentweb.awp.content.models import ContentPage, ContentPart, ContentRun
 from agentweb.awp.content.outcomes import Failed
 from agentweb.awp.content.running import Summary
+from agentweb.wire.clock import clock
 from tests.support.bounded import run_bounded
 
 
@@ -238,9 +242,77 @@ def test_without_an_answer_of_robots_txt_everything_stays(site: Any) -> None:
     assert len(paths()) == 2
 
 
+RULES = b"User-agent: *\nDisallow: /articles/blue\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda: HttpResponse(b"\xef\xbb\xbf" + RULES, content_type="text/plain"),
+        lambda: HttpResponse(RULES.decode().encode("utf-16"), content_type="text/plain"),
+        lambda: HttpResponse(RULES, content_type="text/markdown"),
+        lambda: HttpResponse(RULES, content_type="application/json"),
+        lambda: HttpResponse(RULES, status=203),
+        lambda: HttpResponse(RULES + b"#" * 6_000_000, content_type="text/plain"),
+        lambda: StreamingHttpResponse(
+            iter([RULES, *[b"# and more\n" * 50_000] * 20]), content_type="text/plain"
+        ),
+        lambda: HttpResponse(gzip.compress(RULES), headers={"Content-Encoding": "gzip"}),
+        lambda: HttpResponse(zlib.compress(RULES), headers={"Content-Encoding": "deflate"}),
+        lambda: HttpResponse(RULES, headers={"Content-Encoding": "identity"}),
+        lambda: HttpResponse(status=301, headers={"Location": "/rules/4/"}),
+        lambda: HttpResponse(status=308, headers={"Location": "http://shop.example/rules/0/"}),
+    ],
+    ids=range(12),
+)
+def test_robots_txt_holds_however_it_is_answered(site: Any, answer: Any) -> None:
+    site.ROBOTS = answer
+    assert why(run()) == {"/articles/blue/": "robots"}
+    assert set(paths()) == {"articles/red"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda: HttpResponse(status=302, headers={"Location": "https://elsewhere.example/robots.txt"}),
+        lambda: HttpResponse(status=302, headers={"Location": "/rules/9/"}),
+        lambda: HttpResponse(status=304),
+        lambda: HttpResponse(status=429),
+        lambda: HttpResponse(RULES, headers={"Content-Encoding": "br"}),
+        lambda: HttpResponse(RULES, headers={"Content-Encoding": "gzip"}),
+    ],
+    ids=range(6),
+)
+def test_where_nobody_can_read_robots_txt_nothing_is_published(site: Any, answer: Any) -> None:
+    site.ROBOTS = answer
+    summary = run()
+    assert why(summary) == {"/robots.txt": "robots"}
+    assert summary.counts["failed"] == 1
+    assert paths() == {}
+
+
+def test_half_a_rule_at_the_end_of_what_is_read_is_none(site: Any) -> None:
+    beginning = "User-agent: *\nDisallow: /\n#"
+    rule = "Allow: /articles/red-and-nothing-else\n"
+    # Cut behind "/articles/red".
+    padding = "#" * (500 * 1024 - len(beginning) - len("\nAllow: /articles/red"))
+    site.ROBOTS = lambda: HttpResponse(f"{beginning}{padding}\n{rule}", content_type="text/plain")
+    assert why(run()) == {"/articles/red/": "robots", "/articles/blue/": "robots"}
+
+
 def test_a_tag_for_another_robot_is_not_for_us(site: Any) -> None:
     only(site, "/tag/")
     assert run().counts["created"] == 1
+
+
+def test_a_page_that_was_to_be_gone_by_now_goes_though_it_is_the_same(site: Any) -> None:
+    only(site, "/until/")
+    with clock(lambda: 1_939_999_999.0):
+        assert run().counts["created"] == 1
+        assert run().counts["unchanged"] == 1
+    with clock(lambda: 1_950_000_000.0):
+        assert why(run()) == {"/until/": "noindex"}
+    assert paths() == {}
 
 
 def test_registered_pages_are_published_by_their_view_or_their_own_text(site: Any) -> None:

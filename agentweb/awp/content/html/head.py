@@ -9,9 +9,9 @@ from typing import Final
 from agentweb.awp.content.characters import in_one_line
 from agentweb.awp.content.html.elements import Element, text_of
 from agentweb.awp.content.links import absolute
+from agentweb.awp.content.robot_tags import NAMES, forbids_index
 
-_ROBOTS: Final = frozenset({"robots", "googlebot"})
-_NOINDEX: Final = frozenset({"noindex", "none"})
+_ROBOTS: Final = NAMES | {"x-robots-tag"}
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,8}")
 
 
@@ -37,7 +37,7 @@ def head_of(root: Element, url: str) -> Head:
         name = (meta.get("name") or meta.get("property") or meta.get("http-equiv") or "").strip().lower()
         content = in_one_line(meta.get("content") or "").strip()
         if name in _ROBOTS:
-            is_noindex = is_noindex or not _NOINDEX.isdisjoint(re.split(r"[\s,:]+", content.lower()))
+            is_noindex = is_noindex or forbids_index(content, is_header=name == "x-robots-tag")
         elif name and content:
             said.setdefault(name, content)
     titles = (each for each in root.iter("title") if next(each.iterancestors("svg"), None) is None)
