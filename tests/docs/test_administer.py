@@ -22,7 +22,7 @@ def test_the_permissions_that_it_names_exist() -> None:
     known = set(
         Permission.objects.filter(content_type__app_label="agentweb").values_list("codename", flat=True)
     )
-    assert len(named) == 13
+    assert len(named) == 14
     for name, open_end in named:
         assert any(each.startswith(name) for each in known) if open_end else name in known, name
 
