@@ -17,6 +17,7 @@ from agentweb.client.approvals.policy import ApprovalPolicy
 from agentweb.client.approvals.records import Approval
 from agentweb.client.calls import Outgoing
 from agentweb.client.endpoints import Endpoints
+from agentweb.client.finding import DEFAULT_LIMIT, Finder, Found
 from agentweb.client.flows.plan import FlowPlan
 from agentweb.client.flows.running import FlowResult, FlowRunning, Progress
 from agentweb.client.flows.runs import Run, Runs
@@ -54,7 +55,8 @@ class AgentClient:
     ``approval`` says what the person is asked about before it is sent: spending, sending and deleting, unless told
     otherwise. ``http`` is an ``httpx.Client`` of one's own (proxies, TLS). ``allow_hosts`` names hosts that may be
     called although their addresses are not public. A call makes at most ``attempts`` requests within ``patience``
-    seconds, each answered within ``seconds``. ``clock`` gives Unix seconds, ``sleep`` waits.
+    seconds, each answered within ``seconds``. ``clock`` gives Unix seconds, ``sleep`` waits. ``index_url`` is an index
+    of many sites' actions, which ``find_action`` asks too, and which is told of the sites that this agent meets.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class AgentClient:
         keystore: KeyStore,
         *,
         approval: ApprovalPolicy | None = None,
+        index_url: str | None = None,
         http: httpx.Client | None = None,
         allow_hosts: Collection[str] = (),
         attempts: int = 5,
@@ -88,6 +91,10 @@ class AgentClient:
         self._flows = FlowRunning(self._session, self._invoking, self._runs)
         self._endpoints = Endpoints(self._session, self._pending)
         self._requests = GrantRequests(_beside(keystore, "requests"), self._endpoints)
+        self._finder = Finder(
+            _beside(keystore, "sites"), http=http, allowed=allow_hosts, clock=clock, index_url=index_url
+        )
+        self._session.discovery.on_read = self._finder.saw
 
     @property
     def public_key(self) -> str:
@@ -119,6 +126,34 @@ class AgentClient:
         ``manifest_invalid``, and ``grant_required`` when there is no grant to sign with.
         """
         return self._session.signed_manifest(url) if signed else self._session.discovery.load(url)
+
+    def find_action(
+        self,
+        query: str,
+        *,
+        effect: str | None = None,
+        site: str | None = None,
+        currency: str | None = None,
+        max_cost: str | int | None = None,
+        limit: int = DEFAULT_LIMIT,
+        per_site: int | None = None,
+    ) -> Found:
+        """Actions and flows that fit what is to be done, best first: of the sites that this agent has met, and of those
+        that the index knows, if there is one.
+
+        ``effect``, ``site`` and ``currency`` narrow it; with ``max_cost``, of a currency, to what costs no more, or
+        nothing, or what an input says. At most three of one site, unless ``per_site`` says otherwise or ``site`` names
+        one. An index that does not answer hides nothing of what is known here: ``index_error``. Raises InputError.
+        """
+        return self._finder.find(
+            query,
+            effect=effect,
+            site=site,
+            currency=currency,
+            max_cost=max_cost,
+            limit=limit,
+            per_site=per_site,
+        )
 
     def call_action(
         self,
@@ -399,6 +434,7 @@ class AgentClient:
     def close(self) -> None:
         """Close the connections."""
         self._session.close()
+        self._finder.close()
 
     def __enter__(self) -> AgentClient:
         return self

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from agentweb.client.agent import AgentClient
-from agentweb.client.commands import actions, approving, authority, money, serving
+from agentweb.client.commands import actions, approving, authority, finding, money, serving
 from agentweb.client.commands.approving import add_policy_options, policy_of
 from agentweb.client.commands.saying import Said, Waiting, json_lines, plain, print_error, say
 from agentweb.client.keystore import KeyStore
@@ -32,7 +32,7 @@ REFUSED: Final = 1
 MISUSED: Final = 2
 WAITING: Final = 3
 DEFAULT_STORE: Final = "agent-keys.json"
-SUBJECTS: Final = (authority, actions, approving, money, serving, messaging)
+SUBJECTS: Final = (authority, actions, finding, approving, money, serving, messaging)
 """Modules with ``add_commands``, in the order of the help."""
 
 _MAX_INPUT: Final = 16_777_216
@@ -45,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if "input" in options:
             options.input = _input(parser, options.input)
-        with AgentClient(KeyStore(options.key_store), approval=policy_of(options)) as agent:
+        index = options.index or None
+        with AgentClient(KeyStore(options.key_store), approval=policy_of(options), index_url=index) as agent:
             said: Said = options.run(agent, options)
             _print(said, as_json=options.json)
     except Waiting as waiting:
@@ -88,6 +89,12 @@ def _options(*, is_first: bool) -> argparse.ArgumentParser:
         action="store_true",
         default=False if is_first else argparse.SUPPRESS,
         help="Print one JSON value.",
+    )
+    common.add_argument(
+        "--index",
+        metavar="URL",
+        default=os.environ.get("AGENTWEB_INDEX") if is_first else argparse.SUPPRESS,
+        help="An index of many sites, for find; it is told of the sites that are met. AGENTWEB_INDEX, else none.",
     )
     add_policy_options(common, is_first=is_first)
     return common

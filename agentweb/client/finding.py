@@ -52,6 +52,8 @@ _ABOUT_SECONDS: Final = 5.0
 """For asking sites about themselves in one search."""
 _ABOUT_AGE: Final = 7 * 86_400
 _SUBMIT_AGE: Final = 86_400
+_KEPT_AGE: Final = 3_600
+"""Seconds for which a manifest that is still the same is not written again."""
 _PAUSE: Final = 600
 """Seconds for which an index that did not answer is named no sites."""
 _STALE: Final = 2 * 86_400
@@ -162,16 +164,22 @@ class Finder:
         self._transport = Transport(http, allowed=allowed, seconds=_SECONDS)
         self._index = None if index_url is None else manifest_url(index_url).removesuffix(WELL_KNOWN)
         self._pause_until = 0.0
+        self._known: dict[str, tuple[str, float]] = {}
 
     def saw(self, manifest: Manifest) -> None:
         """Keep a manifest that everybody may read, and name its site to the index. Never fails: what cannot be kept is
         not found later."""
+        at = self._clock()
+        digest, kept_at = self._known.get(manifest.site, ("", 0.0))
+        if digest == manifest.digest and at < kept_at + _KEPT_AGE:
+            return
         try:
             before = self._read(self._path(manifest.site))
-            met = _Met(manifest, self._clock())
+            met = _Met(manifest, at)
             if before is not None:
                 met = replace(before, manifest=manifest, at=met.at)
             self._write(self._submitted(met))
+            self._known[manifest.site] = manifest.digest, at
             self._forget_oldest()
         except (OSError, AgentError):
             return

@@ -59,7 +59,7 @@ def test_the_tools_have_the_names_of_the_specification_and_ask_for_no_key(agent:
     from agentweb.client.mcp_server import make_server
 
     tools = tools_of(make_server(agent))
-    assert {"call_action", "run_flow", "discover_actions"} <= tools.keys()
+    assert {"call_action", "run_flow", "discover_actions", "find_action"} <= tools.keys()
     for tool in tools.values():
         assert not {name for name in tool.input_schema["properties"] if "key" in name or "intent" in name}
     assert tools["call_action"].annotations.destructive_hint is True
@@ -70,13 +70,16 @@ def test_a_model_lists_reads_and_gets_refusals_as_results(shop: Site, agent: Age
     from agentweb.client.mcp_server import make_server
 
     shop.script("/api/look", Reply(200, {"n": 1.5}), error(409, "gone"))
-    listed, read, refused, missing = talk(
+    listed, read, refused, missing, found = talk(
         make_server(agent),
         ("discover_actions", {"url": shop.url}),
         ("call_action", {"url": shop.url, "action": "look"}),
         ("call_action", {"url": shop.url, "action": "look"}),
         ("call_action", {"url": shop.url, "action": "lok"}),
+        ("find_action", {"query": "look at it"}),
     )
+    results = found.structured_content["results"]
+    assert ("look", shop.url) in [(each.get("action"), each["url"]) for each in results]
     assert [each["name"] for each in listed.structured_content["actions"]] == ["pay", "look"]
     assert listed.structured_content["actions"][0]["description"] == "a b"
     assert listed.structured_content["flows"][0]["steps"] == ["look", "pay"]

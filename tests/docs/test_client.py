@@ -36,13 +36,15 @@ def test_the_snippets_run_in_the_shop_of_the_tutorial(
     grant = shop.run(
         f"python manage.py issue_grant --agent-key {key} --scope tea:buy --mandate USD:90.00/90.00"
     )
-    buying, failing = blocks(PAGE, "python")
+    buying, failing, finding = blocks(PAGE, "python")
     names = {"SHOP": shop.origin, "GRANT": grant}
     exec(buying.text.replace('"6.50"', "6.5"), names)  # noqa: S102
     cost = re.escape("{'amount': '6.50', 'currency': 'USD'}")
     assert re.fullmatch(rf"{key}\n{cost}\nrc_[\w-]{{22}}\n", capsys.readouterr().out)
     exec(failing.text, names)  # noqa: S102
     assert capsys.readouterr().out.startswith("/packets ")
+    exec(finding.text, names)  # noqa: S102
+    assert f"{shop.origin} buy_tea spend " in capsys.readouterr().out
 
 
 def test_the_tables_name_every_argument_and_member() -> None:
