@@ -16,7 +16,8 @@ from agentweb.wire.strict_json import Json, dumps
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refund:
-    """What the site answered. ``receipt`` is the verified receipt of the refund, None while it waits for the staff."""
+    """What the site answered. ``receipt`` is the verified receipt of the refund, when the answer has it; ``state`` how
+    the refund stands (``pending``, ``processing``, ``done``, ``refused``)."""
 
     value: Json
     receipt: dict[str, Any] | None
@@ -24,18 +25,26 @@ class Refund:
 
     @property
     def is_pending(self) -> bool:
-        return self.receipt is None
+        """Whether somebody has still to decide about it, or to pay it."""
+        return self.state in {"pending", "processing"}
+
+    @property
+    def state(self) -> str:
+        return self._member("state") or ("pending" if self.receipt is None else "done")
 
     @property
     def id(self) -> str | None:
         """``rf_…``, with which it is asked how it stands."""
-        refund = self.value.get("refund") if isinstance(self.value, dict) else None
-        found = refund.get("id") if isinstance(refund, dict) else None
-        return found if isinstance(found, str) else None
+        return self._member("id")
 
     def json(self) -> str:
         """The answer as JSON text."""
         return dumps(self.value).decode("utf-8")
+
+    def _member(self, name: str) -> str | None:
+        refund = self.value.get("refund") if isinstance(self.value, dict) else None
+        found = refund.get(name) if isinstance(refund, dict) else None
+        return found if isinstance(found, str) else None
 
 
 def ask(

@@ -247,3 +247,37 @@ def test_flow_of_the_specification_is_published_unchanged_and_runs(agent: AgentC
     (receipt,) = agent.receipts(ORIGIN)
     assert result.value == {"order_id": receipt["id"]}
     assert (receipt["item"], receipt["grant"]) == ("2 sku-tea", paying)
+
+
+def test_refunds_of_the_site_and_what_the_mandate_has_again(agent: AgentClient, settings: Any) -> None:
+    issue(agent, "shop:pay", spending="USD:50.00/60.00")
+    agent.call_action(ORIGIN, "pay", {"item": "tea", "price": Decimal("19.90")})
+    (paid,) = agent.receipts(ORIGIN)
+    waiting = agent.refund(ORIGIN, paid["id"], "5.00", reason="Too bitter.")
+    assert (waiting.is_pending, waiting.state, waiting.receipt) == (True, "pending", None)
+    assert waiting.id is not None
+    assert agent.refund_state(ORIGIN, waiting.id).is_pending is True
+    with pytest.raises(SiteError) as caught:
+        agent.refund(ORIGIN, paid["id"], "20.00", reason="Too bitter.")
+    assert caught.value.code in {"refund_exceeds_charge", "conflict"}
+    assert agent.pending() == []
+
+
+def test_refund_that_a_policy_gives_at_once(agent: AgentClient, settings: Any) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "REFUND_POLICY": "tests.client.test_real_site.approve"}
+    issue(agent, "shop:pay", spending="USD:50.00/60.00")
+    agent.call_action(ORIGIN, "pay", {"item": "tea", "price": Decimal("19.90")})
+    (paid,) = agent.receipts(ORIGIN)
+    given = agent.refund(ORIGIN, paid["id"], reason="Too bitter.")
+    assert (given.state, given.is_pending) == ("done", False)
+    assert given.receipt is not None
+    assert (given.receipt["amount"], given.receipt["refund_of"]) == ("19.90", paid["id"])
+    assert agent.grants()[0]["mandate"]["remaining"] == "60.00"
+    assert given.id is not None
+    assert agent.refund_state(ORIGIN, given.id).state == "done"
+    assert [each["kind"] for each in agent.receipts(ORIGIN)] == ["charge", "refund"]
+    assert agent.grants()[0]["mandate"]["remaining"] == "60.00"
+
+
+def approve(receipt: Any, amount: Any, ctx: Any) -> str:
+    return "approve"

@@ -51,14 +51,9 @@ def _refund(agent: AgentClient, options: argparse.Namespace) -> Said:
     else:
         refund = agent.refund(options.url, options.id, options.amount, reason=options.reason)
     said: Said = refund.value, [plain(refund.json())]
-    if refund.is_pending and _waits(refund.value):
+    if refund.is_pending:
         raise Waiting(said)
     return said
-
-
-def _waits(value: Json) -> bool:
-    refund = value.get("refund") if isinstance(value, dict) else None
-    return isinstance(refund, dict) and refund.get("state") == "pending"
 
 
 def _negotiate(agent: AgentClient, options: argparse.Namespace) -> Said:
