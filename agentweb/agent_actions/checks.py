@@ -12,25 +12,24 @@ W043       a hidden action has a path of its own, where it can be told from a pa
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning
 
 from agentweb import conf
-from agentweb.agent_actions.mount import MANIFEST, OWN_NAME, RECEIPTS
+from agentweb.agent_actions.mount import MANIFEST, RECEIPTS
 from agentweb.catalog.actions import Action
 from agentweb.catalog.registry import registry
+from agentweb.http import cors
 from agentweb.http.mount import mount_prefix
 from agentweb.http.queries import SECRET_NAMES
 from agentweb.http.site_urls import NO_SUCH_PATH
-from agentweb.http.urlconf import is_ours, name_of, path_info, views_at
+from agentweb.http.urlconf import is_ours, name_of, views_at
 
 _SAMPLES: Final = ("0", "x", "00000000-0000-4000-8000-000000000000")
 """Values for the parameters of a path: what Django's own converters take."""
 _INCLUDE: Final = 'Add path("", include("agentweb.urls")) to your root URLconf.'
-_CORS: Final = "corsheaders.middleware.CorsMiddleware"
 
 
 def check_action_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
@@ -104,24 +103,20 @@ def check_query_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """W042."""
-    if _CORS not in settings.MIDDLEWARE:
+    if cors.MIDDLEWARE not in settings.MIDDLEWARE:
         return []
-    covers = getattr(settings, "CORS_URLS_REGEX", r"^.*$")
-    prefix = path_info(f"{mount_prefix()}/").rstrip("/") if getattr(settings, "ROOT_URLCONF", None) else ""
+    prefix = cors.prefix_seen()
     actions = registry.actions()
     paths = [
         f"/{MANIFEST}",
         *(prefix + path for path in (f"/{RECEIPTS}", *(_sample(each, "0") for each in actions))),
     ]
-    if not any(re.match(covers, path) for path in paths):
+    if not any(map(cors.covers, paths)):
         return []
-    starts = sorted({"/.well-known/", f"{prefix}/{OWN_NAME}/", *(prefix + _start(each) for each in actions)})
-    excluded = "|".join(re.escape(start) for start in starts)
     return [
         Warning(
             "CORS_URLS_REGEX covers the paths of agentweb, so django-cors-headers answers their preflights.",
-            hint="Agents' paths are open to every origin without credentials, and agentweb answers for itself. "
-            f'Exclude them: CORS_URLS_REGEX = r"^(?!{excluded})"',
+            hint=cors.hint(),
             id="agentweb.W042",
         )
     ]
@@ -160,11 +155,6 @@ def _sample(action: Action, value: str) -> str:
     for name in action.path_parameters:
         path = path.replace(f"{{{name}}}", value)
     return path
-
-
-def _start(action: Action) -> str:
-    prefix = f"/{conf.get('ACTION_PREFIX')}/"
-    return prefix if action.path.startswith(prefix) else action.path.partition("{")[0]
 
 
 CHECKS: Final = (check_action_paths, check_well_known, check_query_names, check_cors, check_hidden_paths)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from django.urls import URLPattern, URLResolver, re_path
 
+from agentweb import conf
 from agentweb.agent_actions.flows import FlowView
 from agentweb.agent_actions.mount import (
     FLOWS,
@@ -20,7 +24,10 @@ from agentweb.agent_actions.refunds import RefundsView, RefundView
 from agentweb.agent_actions.revocations import RevocationsHeadView, RevocationsView
 from agentweb.agent_actions.routes import CatalogResolver
 from agentweb.agent_actions.views import ManifestView
+from agentweb.catalog.registry import registry
+from agentweb.http import cors
 from agentweb.http.doors import Door, advertise
+from agentweb.http.mount import path_of
 from agentweb.http.views import NothingHere
 
 _MANIFEST = MANIFEST.replace(".", r"\.")
@@ -44,6 +51,19 @@ urlpatterns: list[URLPattern | URLResolver] = [
     CatalogResolver(),
 ]
 
+
+def _beginnings(prefix: str) -> Iterable[str]:
+    if path_of("receipts") is None:
+        return
+    yield f"{prefix}/{OWN_NAME}/"
+    own = f"/{conf.get('ACTION_PREFIX')}/"
+    starts = (
+        own if each.path.startswith(own) else each.path.partition("{")[0] for each in registry.actions()
+    )
+    yield from dict.fromkeys(prefix + re.escape(start) for start in (own, *sorted(starts)))
+
+
+cors.keep_off("agent_actions", _beginnings)
 advertise(Door("agent_actions", f"/{MANIFEST}", "application/json", is_well_known=True))
 advertise(Door("receipts", f"/{RECEIPTS}", "application/json"))
 advertise(Door("refunds", f"/{REFUNDS}", "application/json"))

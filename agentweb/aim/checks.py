@@ -21,12 +21,12 @@ from agentweb import conf
 from agentweb.aim import mount
 from agentweb.aim.routes import ROUTES
 from agentweb.catalog.registry import registry
+from agentweb.http import cors
 from agentweb.http.doors import advertised
 from agentweb.http.mount import mount_prefix
 from agentweb.http.site_urls import NO_SUCH_PATH
-from agentweb.http.urlconf import is_ours, name_of, other_views, path_info, views_at
+from agentweb.http.urlconf import is_ours, name_of, other_views, views_at
 
-_CORS: Final = "corsheaders.middleware.CorsMiddleware"
 _VARIES: Final = re.compile(r"\{[a-z_]+\}")
 _SAMPLE: Final = "agentweb-check"
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -107,19 +107,16 @@ def check_well_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """W082."""
-    if _CORS not in settings.MIDDLEWARE or not _is_included():
+    if cors.MIDDLEWARE not in settings.MIDDLEWARE or not _is_included():
         return []
-    covers = getattr(settings, "CORS_URLS_REGEX", r"^.*$")
-    prefix = path_info(f"{mount_prefix()}/").rstrip("/")
-    covered = [shown for shown, path in _addresses(prefix) if re.match(covers, path)]
+    covered = [shown for shown, path in _addresses(cors.prefix_seen()) if cors.covers(path)]
     if not covered:
         return []
     return [
         Warning(
             f"CORS_URLS_REGEX covers {covered[0]} and so addresses of the messenger: django-cors-headers answers "
             "their preflights.",
-            hint="They are open to every origin without credentials, and agentweb answers for itself. Exclude them: "
-            rf'CORS_URLS_REGEX = r"^(?!/\.well-known/|{prefix}/{mount.ROOT}/|{prefix}/docs/|{prefix}/openapi)"',
+            hint=cors.hint(),
             id="agentweb.W082",
         )
     ]

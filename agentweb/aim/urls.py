@@ -6,6 +6,7 @@ What is under ``/v2/`` and is nothing is 404 in JSON, unless the site has a URL 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from django.urls import URLPattern, URLResolver, re_path
@@ -14,8 +15,10 @@ from django.urls.resolvers import RegexPattern, ResolverMatch
 from agentweb.aim import mount
 from agentweb.aim.routes import ROUTES, Route
 from agentweb.aim.views.nothing import NothingView
+from agentweb.http import cors
 from agentweb.http.bodies import MEDIA_TYPE
 from agentweb.http.doors import Door, advertise
+from agentweb.http.mount import path_of
 from agentweb.http.site_urls import is_asked_without_us, is_sites_own
 
 _VARIES: Final = re.compile(r"\\\{([a-z_]+)\\\}")
@@ -49,3 +52,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
 advertise(Door("aim", f"/{mount.MANIFEST}", MEDIA_TYPE, is_well_known=True))
 advertise(Door("aim_openapi", f"/{mount.OPENAPI}", MEDIA_TYPE))
 advertise(Door("aim_policy", f"/{mount.POLICY}", MEDIA_TYPE))
+
+
+def _beginnings(prefix: str) -> Iterable[str]:
+    if path_of("aim-policy") is not None:
+        yield from (f"{prefix}/{mount.ROOT}/", f"{prefix}/docs/", f"{prefix}/openapi")
+
+
+cors.keep_off("aim", _beginnings)

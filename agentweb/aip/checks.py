@@ -14,7 +14,6 @@ W075       PAGE_NEGOTIATION is on, and the middleware that it needs is not there
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -30,11 +29,11 @@ from agentweb.aip.projection_checks import check_projections
 from agentweb.catalog import page_paths
 from agentweb.catalog.pages import Page
 from agentweb.catalog.registry import registry
+from agentweb.http import cors
 from agentweb.http.mount import mount_prefix, path_of
 from agentweb.http.site_urls import NO_SUCH_PATH
 from agentweb.http.urlconf import is_ours, name_of, path_info, patterns_at, views_at
 
-_CORS: Final = "corsheaders.middleware.CorsMiddleware"
 _LINKS: Final = "agentweb.middleware.PageLinksMiddleware"
 _SAMPLES: Final = ("0", "x", "00000000-0000-4000-8000-000000000000")
 """Values for the parameters of a path: what Django's own converters take."""
@@ -125,10 +124,9 @@ def check_named_pages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """W073, beside W042: an agent in a browser sends its token after a preflight."""
-    if _CORS not in settings.MIDDLEWARE or not registry.pages() or not _is_included():
+    if cors.MIDDLEWARE not in settings.MIDDLEWARE or not registry.pages() or not _is_included():
         return []
-    covers = getattr(settings, "CORS_URLS_REGEX", r"^.*$")
-    prefix = path_info(f"{mount_prefix()}/").rstrip("/")
+    prefix = cors.prefix_seen()
     own = path_info(path_of("sessions") or "").removesuffix("sessions")
     addresses = [
         prefix + page_paths.manifest_stem(sample) + form.suffix
@@ -136,15 +134,12 @@ def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         for sample in _samples(page)
         for form in FORMS
     ]
-    if not any(re.match(covers, path) for path in (f"{own}invoke", *addresses)):
+    if not any(map(cors.covers, (f"{own}invoke", *addresses))):
         return []
-    stems = [re.escape(prefix) + page_paths.as_regex(page.path) for page in registry.pages()]
-    excluded = "|".join([re.escape(own), *(rf"{stem}\.(?:json|toon)" for stem in stems)])
     return [
         Warning(
             "CORS_URLS_REGEX covers the addresses of page manifests, so django-cors-headers answers their preflights.",
-            hint="They are open to every origin without credentials, and agentweb answers for itself. Put these beside "
-            f"what the regex excludes: {excluded}",
+            hint=cors.hint(),
             id="agentweb.W073",
         )
     ]

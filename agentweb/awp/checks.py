@@ -14,7 +14,6 @@ W094       the site has an ``/llms.txt`` or ``/llms-full.txt`` of its own, which
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -31,12 +30,12 @@ from agentweb.awp.publishing import description, discovery, instructions, summar
 from agentweb.awp.publishing.content_map import EMPTY
 from agentweb.awp.publishing.facts import Facts, facts_of
 from agentweb.catalog.registry import registry
+from agentweb.http import cors
 from agentweb.http.asking import own_place
 from agentweb.http.mount import mount_prefix
 from agentweb.http.site_urls import NO_SUCH_PATH, is_sites_own
-from agentweb.http.urlconf import is_ours, name_of, other_views, path_info, routes_below, views_at
+from agentweb.http.urlconf import is_ours, name_of, other_views, routes_below, views_at
 
-_CORS: Final = "corsheaders.middleware.CorsMiddleware"
 _LONGEST_OVERFLOW: Final = 300
 """Characters of what does not fit that a warning shows."""
 _AT_THE_ROOT: Final = (protocol.WELL_KNOWN,)
@@ -183,21 +182,17 @@ def check_well_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 def check_cors(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """W093."""
-    if _CORS not in settings.MIDDLEWARE or not _is_included():
+    if cors.MIDDLEWARE not in settings.MIDDLEWARE or not _is_included():
         return []
-    covers = getattr(settings, "CORS_URLS_REGEX", r"^.*$")
-    prefix = path_info(f"{mount_prefix()}/").rstrip("/")
-    covered = [
-        path for path in (*_addresses(prefix), *(f"/{each}" for each in _LLMS)) if re.match(covers, path)
-    ]
+    paths = (*_addresses(cors.prefix_seen()), *(f"/{each}" for each in _LLMS))
+    covered = [path for path in paths if cors.covers(path)]
     if not covered:
         return []
     return [
         Warning(
             f"CORS_URLS_REGEX covers {covered[0]} and so addresses of AWP: django-cors-headers answers their "
             "preflights.",
-            hint="They are open to every origin without credentials, and agentweb answers for itself. Exclude them: "
-            rf'CORS_URLS_REGEX = r"^(?!/\.well-known/|/llms|{re.escape(prefix)}/{protocol.ROOT}/)"',
+            hint=cors.hint(),
             id="agentweb.W093",
         )
     ]

@@ -7,7 +7,7 @@ nothing: the protocol wants its headers on every answer there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from django.urls import URLPattern, URLResolver, re_path
@@ -30,9 +30,11 @@ from agentweb.awp.views import (
     SectionView,
     SummaryView,
 )
+from agentweb.http import cors
 from agentweb.http.documents import Place
 from agentweb.http.doors import Door, advertise
 from agentweb.http.headers import Document
+from agentweb.http.mount import path_of
 from agentweb.http.site_urls import is_asked_without_us, is_sites_own
 
 _SECTION: Final = r"[a-z0-9_-]{1,60}"
@@ -83,6 +85,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(rf"^{protocol.ROOT}(?:/|$)", NothingView.as_view()),
 ]
 
+
+def _beginnings(prefix: str) -> Iterable[str]:
+    if path_of("awp-manifest") is not None:
+        yield from ("/llms", f"{prefix}/{protocol.ROOT}/")
+
+
+cors.keep_off("awp", _beginnings)
 advertise(Door("awp", f"/{protocol.WELL_KNOWN}", protocol.JSON, is_well_known=True))
 advertise(Door("awp_search", f"/{protocol.SEARCH}", protocol.JSON))
 advertise(Door("awp_analytics", f"/{protocol.ANALYTICS}", protocol.JSON, is_open=listening.is_on))

@@ -7,6 +7,7 @@ from typing import Final
 
 from agentweb import rooms
 from agentweb.doctor import advertised
+from agentweb.http import cors
 from agentweb.http.probes import WITH_ANSWERS, Answer, Examined, Level, Look, Probe, Problem
 
 _PAGE: Final = "https://agent.example"
@@ -63,24 +64,29 @@ def preflights_work(site: Examined) -> Iterator[Problem]:
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "agent-grant,signature",
     }
+    wrong: list[tuple[str, Answer]] = []
     for path in advertised.addresses(site):
         if advertised.is_dead(site.ask("GET", path)):
             continue
         answer = site.ask("OPTIONS", path, asked)
         allowed = answer.headers.get("access-control-allow-headers", "").lower()
-        opened = answer.headers.get("access-control-allow-origin")
         if (
             answer.status != 204
-            or opened != "*"
+            or answer.headers.get("access-control-allow-origin") != "*"
             or "agent-grant" not in allowed
             or "signature" not in allowed
         ):
-            yield Problem(
-                f"A browser's preflight of {path} gets {answer.status} with Access-Control-Allow-Origin "
-                f"{opened or 'missing'}: no page can call it.",
-                "Keep django-cors-headers off agents' paths by CORS_URLS_REGEX (agentweb.W042 prints it), and any "
-                "other middleware that answers OPTIONS.",
-            )
+            wrong.append((path, answer))
+    if wrong:
+        path, answer = wrong[0]
+        opened = answer.headers.get("access-control-allow-origin", "missing")
+        others = f", and so do {len(wrong) - 1} other addresses" if len(wrong) > 1 else ""
+        yield Problem(
+            f"A browser's preflight of {path} gets {answer.status} with Access-Control-Allow-Origin {opened}{others}: "
+            "no page can call them.",
+            f"Keep django-cors-headers off agents' paths, {cors.setting()}, and any other middleware that answers "
+            "OPTIONS.",
+        )
 
 
 def no_cookies(site: Examined) -> Iterator[Problem]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.urls import URLPattern, URLResolver, re_path
 
 from agentweb import conf
+from agentweb.http import cors
 from agentweb.http.doors import Door, advertise
+from agentweb.http.mount import path_of
 from agentweb.http.views import NothingHere
 from agentweb.index.mount import FIND, MANIFESTS, ROOT
 from agentweb.index.views import FindView, ManifestsView
@@ -18,6 +22,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(rf"^{ROOT}(?:/|$)", NothingHere.as_view()),
 ]
 
-advertise(
-    Door("index", f"/{FIND}", "application/json", is_open=lambda: "index" in (conf.get("ROOMS") or ()))
-)
+
+def _beginnings(prefix: str) -> Iterable[str]:
+    if path_of("agent-index-find") is not None:
+        yield f"{prefix}/{ROOT}/"
+
+
+cors.keep_off("index", _beginnings)
+advertise(Door("index", f"/{FIND}", "application/json", is_open=lambda: "index" in (conf.get("ROOMS") or ())))

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from django.http import HttpRequest
 from django.test import override_settings
+from django.urls import resolve
 
 from agentweb import action, conf
 from agentweb.agent_actions.checks import check_action_paths, check_cors, check_well_known
 from agentweb.catalog.registry import registry
+from agentweb.http import cors
 from agentweb.http.addresses import address_of
 from tests.docs.pages import blocks
 
@@ -33,6 +35,8 @@ def test_the_expression_keeps_cors_headers_off() -> None:
     middleware = ["corsheaders.middleware.CorsMiddleware"]
     with registry.only(), override_settings(MIDDLEWARE=middleware):
         action("look", description="Look.")(lambda _, ctx: None)
+        resolve("/agent/look")
+        assert snippet("CORS_URLS_REGEX")["CORS_URLS_REGEX"] == cors.setting().partition('r"')[2].rstrip('"')
         assert [found.id for found in check_cors(None)] == ["agentweb.W042"]
         with override_settings(CORS_URLS_REGEX=snippet("CORS_URLS_REGEX")["CORS_URLS_REGEX"]):
             assert check_cors(None) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,9 +22,9 @@ from agentweb.aip import manifest as aip_manifest
 from agentweb.aip import published as aip_published
 from agentweb.awp.content.models import ContentRun
 from agentweb.catalog.registry import registry
-from agentweb.doctor import database_probes, keys_probes, probes, queue_probes
-from agentweb.doctor.examination import Finding
-from agentweb.http import doors
+from agentweb.doctor import advertised, database_probes, keys_probes, probes, queue_probes
+from agentweb.doctor.examination import Examination, Finding
+from agentweb.http import cors, doors
 from agentweb.http.doors import Door
 from agentweb.invoke.models import AuditEntry
 from agentweb.ledger.payment_models import Payment
@@ -416,6 +417,27 @@ def no_tag(bench: Bench) -> None:
 @plant("D058", also="HEAD /.well-known")
 def no_head(bench: Bench) -> None:
     bench.middleware("refuses_head")
+
+
+def test_the_expression_that_is_printed_leaves_no_address_of_ours_to_the_site_s_policy(
+    wrong: Callable[[], list[Finding]],
+) -> None:
+    page("/baskets/<int:pk>", title="A basket")
+    addresses = advertised.addresses(Examination())
+    covering = cors.setting().partition('r"')[2].rstrip('"')
+    assert len(addresses) > 20
+    ours = [*addresses, "/baskets/7.json", "/agent/search", "/awp/content/tea.md", "/v2/agents/x"]
+    assert [path for path in ours if re.match(covering, path)] == []
+    assert re.match(covering, "/baskets/7")
+
+
+def test_many_preflights_that_fail_are_one_finding(
+    wrong: Callable[[], list[Finding]], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Bench(settings, monkeypatch).middleware("answers_preflights")
+    (found,) = (each for each in wrong() if each.id == "D059")
+    assert "other addresses: no page can call them." in found.text
+    assert cors.setting() in found.fix
 
 
 @plant("D059", fix="CORS_URLS_REGEX")
