@@ -84,6 +84,9 @@ class Asking:
         )
 
 
+MEASURING: Final = frozenset({"agentweb-doctor", "agentweb-analyze"})
+"""What our own tools call themselves that measure a site, over the network too: no agents."""
+
 OWN: Final = "agentweb.own"
 """In the environment of a request with which the site asks itself: no agent's."""
 

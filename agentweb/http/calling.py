@@ -21,17 +21,24 @@ class Calling:
     """``origin`` is scheme and host of what is called. Raises ValueError when it is no such thing.
 
     ``may_be_private``: whoever named the host vouches for it, so it may be one of their own network. ``seconds`` and
-    ``max_bytes`` bound one answer.
+    ``max_bytes`` bound one answer, ``user_agent`` says who asks where a question does not.
     """
 
     def __init__(
-        self, origin: str, *, may_be_private: bool = True, seconds: float = 10.0, max_bytes: int = LARGEST
+        self,
+        origin: str,
+        *,
+        user_agent: str,
+        may_be_private: bool = True,
+        seconds: float = 10.0,
+        max_bytes: int = LARGEST,
     ) -> None:
         parts = urlsplit(origin)
         authority_of(origin)
         if parts.path not in {"", "/"} or parts.query or parts.fragment or parts.username is not None:
             raise ValueError("it must be scheme and host only")
         self._origin = origin.rstrip("/")
+        self._user_agent = user_agent
         self._max_bytes = max_bytes
         allowed = [parts.hostname or ""] if may_be_private else []
         self._transport = Transport(allowed=allowed, seconds=seconds)
@@ -42,7 +49,7 @@ class Calling:
         answer = self._transport.send(
             method,
             self._transport.wire_url(self._origin + path),
-            headers={**typed, **headers},
+            headers={"User-Agent": self._user_agent, **typed, **headers},
             body=body,
             max_bytes=self._max_bytes,
         )

@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from agentweb.doctor.calling import REACHED, over_the_network
-from agentweb.doctor.examination import Finding, examine
+from agentweb.doctor.examination import USER_AGENT, Finding, examine
 from agentweb.doctor.probes import all_probes
 from agentweb.http.asking import keeping_connections
 from agentweb.http.calling import Calling
@@ -67,7 +67,7 @@ def served(site: None, settings: Any) -> Iterator[Serve]:
 
 
 def look(url: str) -> list[Finding]:
-    return list(examine(over_the_network(all_probes()), Calling(url)))
+    return list(examine(over_the_network(all_probes()), Calling(url, user_agent=USER_AGENT)))
 
 
 def test_a_sound_site_is_sound_over_the_network_too(served: Serve) -> None:

@@ -1,4 +1,5 @@
-"""What is counted of an answer: its protocol and the kind of agent. Preflights of browsers are nobody's request."""
+"""What is counted of an answer: its protocol and the kind of agent. Preflights of browsers are nobody's request,
+and those of our own tools that measure a site are no agent's."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from agentweb import conf
 from agentweb.awp.analytics import counting
 from agentweb.awp.analytics.families import family_of
 from agentweb.http import answers
-from agentweb.http.asking import OWN
+from agentweb.http.asking import MEASURING, OWN
 from agentweb.http.views import AgentView
 
 _REFUSED: Final = 401
@@ -33,7 +34,7 @@ def heard(view: AgentView, response: HttpResponse) -> None:
         return
     meta = view.http_request.META
     protocol = protocol_of(type(view))
-    if protocol is None or OWN in meta:
+    if protocol is None or OWN in meta or meta.get("HTTP_USER_AGENT") in MEASURING:
         return
     is_signed = not view.caller.is_anonymous or (
         # The messenger's agents are nobody to the other floors.

@@ -222,6 +222,10 @@ def site_at(
     if pages is not None:
         bounds = replace(bounds, pages=pages)
     asker = Calling(
-        origin, may_be_private=may_be_private, seconds=bounds.answer_seconds, max_bytes=bounds.max_bytes
+        origin,
+        user_agent=USER_AGENT,
+        may_be_private=may_be_private,
+        seconds=bounds.answer_seconds,
+        max_bytes=bounds.max_bytes,
     )
     return Site(asker, origin=origin, prefix=prefix, bounds=bounds, is_own=False, track=track)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from django.core.management.base import CommandError, CommandParser
 
 from agentweb.doctor.calling import over_the_network
-from agentweb.doctor.examination import Finding, examine, summary
+from agentweb.doctor.examination import USER_AGENT, Finding, examine, summary
 from agentweb.doctor.probes import all_probes
 from agentweb.http.calling import Calling
 from agentweb.http.probes import Level
@@ -91,6 +91,6 @@ def _calling(url: str | None) -> Calling | None:
     if find_spec("httpx") is None:
         raise CommandError('--url needs the extra "client": pip install "agentweb-django[client]".')
     try:
-        return Calling(url)
+        return Calling(url, user_agent=USER_AGENT)
     except ValueError as error:
         raise CommandError(f"--url {url!r} cannot be called: {error}.") from None

@@ -14,6 +14,9 @@ from agentweb.awp.analytics.counting import Counts
 from agentweb.awp.analytics.families import SIGNED
 from agentweb.awp.analytics.listening import protocol_of
 from agentweb.awp.analytics.models import AgentRequests
+from agentweb.awp.compliance import site
+from agentweb.doctor import examination
+from agentweb.http.asking import MEASURING
 from agentweb.http.views import NothingHere
 from agentweb.testing import TestAgent
 from tests.aim.wire import registered
@@ -46,6 +49,13 @@ def test_each_room_s_requests_are_counted_under_its_name(counts: Counts) -> None
     assert found["agent_actions", "OpenAI"] == 2
     assert found["awp", "OpenAI"] == 2
     assert {protocol for protocol, _family in found} <= {"agent_actions", "awp", "aip", "aim"}
+
+
+@pytest.mark.parametrize("tool", [examination.USER_AGENT, site.USER_AGENT])
+def test_what_measures_a_site_over_the_network_is_no_agent(counts: Counts, tool: str) -> None:
+    send("GET", MANIFEST, User_Agent=tool)
+    assert counted(counts) == Counter()
+    assert tool in MEASURING
 
 
 def test_refused_and_repeated_requests_are_counted_and_preflights_are_not(counts: Counts) -> None:
