@@ -7,7 +7,9 @@ from collections import Counter
 from typing import Any
 
 from django.conf import settings
+from django.db import OperationalError
 
+from agentweb.access.database import is_locked
 from agentweb.aim import contacts, log
 from agentweb.aim.cursors import parse_event_cursor
 from agentweb.aim.models import Account, Contact, Event, LogHead, Message
@@ -189,6 +191,12 @@ def read_or_cut(role: str, rounds: int) -> dict[str, Any]:
                 raise
             outcomes["expired"] += 1
             cursor, expected = error.extra["details"]["oldest_cursor"], None
+            continue
+        except OperationalError as error:
+            # SQLite as it is by default lets a reader wait for writers; a caller is asked to come again.
+            if not is_locked(error):
+                raise
+            outcomes["busy"] += 1
             continue
         for event in page["events"]:
             number = event["message"]["body"]

@@ -196,9 +196,9 @@ def _starter(kind: str, env: tuple[tuple[str, str], ...]) -> _Starter:
     return starter
 
 
-def run(database: Database, target: str, *arguments: Any) -> Any:
+def run(database: Database, target: str, *arguments: Any, timeout: float = 120) -> Any:
     """One process alone."""
-    [answer] = race(database, target, [list(arguments)])
+    [answer] = race(database, target, [list(arguments)], timeout=timeout)
     return answer
 
 
