@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from agentweb.awp.content.convert import MAX_CHARACTERS, convert
 from agentweb.awp.content.decoding import decoded
 from agentweb.awp.content.links import absolute
+from tests.support.bounded import run_bounded
 
 URL = "https://shop.example/d/p?z=1"
 
@@ -116,3 +119,32 @@ def test_a_page_that_is_too_long_is_refused() -> None:
 def test_one_long_row_does_not_make_all_others_as_long() -> None:
     html = "<table><tr>" + "<td>x" * 500 + "</tr>" + "<tr><td>x</tr>" * 2_000 + "</table>"
     assert len(markdown(html)) < 20_000
+
+
+def test_a_long_cell_over_many_rows_and_a_note_with_many_links_take_no_longer_than_the_page_is_long() -> None:
+    run_bounded(
+        "from agentweb.awp.content.convert import convert\n"
+        "refs, links = 3_000, 3_000\n"
+        "for html in (\n"
+        "    '<table><tr><td rowspan=0>' + 'long ' * 200_000 + '<td>x' + '<tr><td>x' * 3_000 + '</table>',\n"
+        "    '<table><tr><td rowspan=0>' + '<b>x</b>' * 20_000 + '<td>x' + '<tr><td>x' * 3_000 + '</table>',\n"
+        "    '<table><thead><tr><th colspan=900 rowspan=2>' + 'long ' * 50_000 + '<tr></thead><tr><td>x</table>',\n"
+        "    '<p>' + '<sup><a href=#n>1</a></sup>' * refs\n"
+        "    + '<ol><li id=n>' + '<a href=/x>long text</a>' * links + '</ol>',\n"
+        "    '<p>' + ''.join(f'<a role=doc-noteref href=#n{at}>?</a>' for at in range(2 * refs))\n"
+        "    + ''.join(f'<p id=n{at}>x' for at in range(2 * refs)),\n"
+        "):\n"
+        "    found = convert('<main>' + html, url='https://shop.example/').markdown\n"
+        "    assert len(found) < 5 * len(html)\n",
+        seconds=30,
+    )
+
+
+def test_notes_without_a_name_get_one_that_is_nobody_else_s() -> None:
+    refs = "".join(
+        f"<sup><a class=footnote href=#{at}>{name}</a></sup>"
+        for at, name in enumerate(["n2", "*", "n4", "*"])
+    )
+    notes = "".join(f"<p id={at}>Note {at}" for at in range(4))
+    names = re.findall(r"\[\^(\w+)\]: Note", markdown(f"<main><p>x{refs}{notes}</main>"))
+    assert len(set(names)) == 4

@@ -30,25 +30,31 @@ def tidy_footnotes(root: Element) -> None:
         return
     targets = {each.get("id"): each for each in root.iter() if each.get("id")}
     names: dict[Element, str] = {}
+    naming = _Names()
+    leading_back: dict[Element, bool] = {}
+    """By note: a page may refer to one with a thousand links a thousand times."""
     for link in links:
         note = targets.get(unquote(link.get("href", "")[1:]))
-        if note is None or not _is_reference(link, note):
+        if note is None or not _is_reference(link, note, leading_back):
             continue
         if note not in names:
-            names[note] = _name(text_of(link), names)
+            names[note] = naming.name(text_of(link))
         _refer(link, names[note])
     for note, name in names.items():
         _define(note, name)
 
 
-def _is_reference(link: Element, note: Element) -> bool:
+def _is_reference(link: Element, note: Element, leading_back: dict[Element, bool]) -> bool:
     if note.tag not in {"li", "p", "div", "aside"} or next(link.iterancestors(note.tag), None) is note:
         return False
     if (link.get("role") or "") == "doc-noteref" or not _REFERENCES.isdisjoint(classes(link)):
         return True
     parent = link.getparent()
-    is_raised = parent is not None and parent.tag == "sup"
-    return is_raised and note.tag == "li" and any(_leads_back(each) for each in note.iter("a"))
+    if parent is None or parent.tag != "sup" or note.tag != "li":
+        return False
+    if note not in leading_back:
+        leading_back[note] = any(_leads_back(each) for each in note.iter("a"))
+    return leading_back[note]
 
 
 def _leads_back(link: Element) -> bool:
@@ -57,9 +63,24 @@ def _leads_back(link: Element) -> bool:
     return (link.get("href") or "").startswith("#") and bool(_BACK_TEXT.fullmatch(text_of(link)))
 
 
-def _name(said: str, taken: dict[Element, str]) -> str:
-    name = said.strip("[]()* ")
-    return name if _NAME.fullmatch(name) and name not in taken.values() else f"n{len(taken) + 1}"
+class _Names:
+    """Names of notes, each given once."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+        self._number = 0
+
+    def name(self, said: str) -> str:
+        """What the page has for it, or else one of ours."""
+        name = said.strip("[]()* ")
+        if not _NAME.fullmatch(name) or name in self._given:
+            # Only on: what was looked at is not looked at again.
+            self._number = max(self._number, len(self._given)) + 1
+            while f"n{self._number}" in self._given:
+                self._number += 1
+            name = f"n{self._number}"
+        self._given.add(name)
+        return name
 
 
 def _refer(link: Element, name: str) -> None:

@@ -22,6 +22,8 @@ class Grid:
         self._may_add = _MAX_ADDED
         self._origins: dict[Element, Element] = {}
         """By cell that was added: the one that goes over its place."""
+        self._said: dict[Element, str] = {}
+        """By cell that goes over others, what it says there; it is read once, however many they are."""
         self._open: dict[int, tuple[int, Element, bool]] = {}
         """By column: for how many rows a cell goes on, which, and whether this is its first column."""
         section = None
@@ -38,8 +40,15 @@ class Grid:
             row[:] = cells
 
     def text(self, cell: Element) -> str:
-        """What is said in the place of a cell."""
-        return text_of(self._origins.get(cell, cell))
+        """What is said in the place of a cell: of one that goes over it from elsewhere, if that is short."""
+        origin = self._origins.get(cell)
+        return text_of(cell) if origin is None else self._repeated(origin)
+
+    def _repeated(self, origin: Element) -> str:
+        if origin not in self._said:
+            text = text_of(origin)
+            self._said[origin] = text if len(text) <= _MAX_REPEATED else ""
+        return self._said[origin]
 
     def _length(self, cells: list[Element]) -> int:
         return next((at for at in range(len(cells), 0, -1) if not self._is_blank(cells[at - 1])), 0)
@@ -75,8 +84,7 @@ class Grid:
         self._may_add -= 1
         cell = origin.makeelement(origin.tag)
         if is_shown:
-            text = text_of(origin)
-            cell.text = text if len(text) <= _MAX_REPEATED else None
+            cell.text = self._repeated(origin) or None
         self._origins[cell] = origin
         return cell
 
