@@ -1,8 +1,10 @@
 """Characters of a page that nobody sees, and how what is left is written so that Markdown takes it for text.
 
-Control characters, byte order marks, soft hyphens and Unicode's tags are left out, and so are embeddings and overrides
-of the writing direction, which would go on beyond where a text is cut. The marks for one place (LRM, RLM, ALM) and the
-joiners of Persian, Hindi and emoji stay. White space that only asks for no break is a space.
+Control characters, byte order marks, soft hyphens, invisible operators, fillers and Unicode's tags are left out, and
+so are embeddings and overrides of the writing direction, which would go on beyond where a text is cut. The marks for
+one place (LRM, RLM, ALM) stay. So do joiners and selectors of variants where they change what is seen, in Persian,
+Hindi and emoji, one of each at a place: in words of plain letters they change nothing, and many in a row could say
+anything. White space that only asks for no break is a space.
 
 What Markdown would take for more than text has a ``MARK`` before it, and backslashes are another character, until the
 Markdown is written: the converter would escape an escape.
@@ -26,11 +28,21 @@ _UNUSABLE: Final = re.compile(
 _UNSEEN: Final = re.compile(
     # The flag of a region is a black flag and tags, the only ones that are seen.
     "(\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f)"
-    "|[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
+    "|[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u115f\u1160\u17b4\u17b5\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
     f"{MARK}\U000e0000-\U000e0fff]"
 )
-# The only ones of them that Python holds for printable are among these, selectors of variants.
-_PRINTABLE_UNSEEN: Final = re.compile("[\U000e0000-\U000e0fff]")
+# Seen by what they do to what is before them: spaces of no width, joiners, selectors of variants.
+_JOINING: Final = re.compile("[\u180b-\u180f\u200b-\u200d\ufe00-\ufe0f]+")
+# Those of both that Python holds for printable: selectors of variants and fillers.
+_PRINTABLE_UNSEEN: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
+# Scripts in which nothing joins, as far as here: Latin, Greek, Cyrillic and their neighbours.
+_LAST_PLAIN: Final = "\u058f"
+_IN_KEYS: Final = frozenset("0123456789#*")
+_WITHOUT_BLANKS: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1a20-\u1aaf]")
+"""Thai, Lao, Burmese, Khmer, Tai Tham: where a space of no width is where a word ends."""
 _SPACES: Final = str.maketrans("\x0c\x85\xa0\u2007\u202f\u2028\u2029", "\n\n   \n\n")
 # CSS Text 4.1.3: Chinese and Japanese have no spaces, so where their lines are broken there is none either.
 _WIDE: Final = "\u3001-\u30ff\u3400-\u9fff\uff00-\uffef"
@@ -77,7 +89,29 @@ def seen(text: str) -> str:
     """The text without what is not seen; its lines as they are."""
     if text.isprintable() and (text.isascii() or not _PRINTABLE_UNSEEN.search(text)):
         return text
-    return _UNSEEN.sub(r"\1", text.translate(_SPACES))
+    return _JOINING.sub(_joined, _UNSEEN.sub(r"\1", text.translate(_SPACES)))
+
+
+def _joined(found: re.Match[str]) -> str:
+    """What of a run of them changes what is seen."""
+    run, text, begin, end = found[0], found.string, found.start(), found.end()
+    before, after = text[begin - 1 : begin], text[end : end + 1]
+    kept = run[0] if run[0] not in "\u200b\u200c\u200d" and _has_variant(before, run, after) else ""
+    is_plain = before <= _LAST_PLAIN and bool(before)
+    joiner = next((each for each in run if each in "\u200c\u200d"), "")
+    if joiner and not is_plain:
+        return kept + joiner
+    is_between = _WITHOUT_BLANKS.match(before) and _WITHOUT_BLANKS.match(after)
+    return f"{kept}\u200b" if is_between and "\u200b" in run else kept
+
+
+def _has_variant(before: str, run: str, after: str) -> bool:
+    """Symbols, emoji, and letters of scripts that are not plain; a digit in a key."""
+    if run[0] < "\ufe00":
+        return "\u1800" <= before <= "\u18af"
+    if before in _IN_KEYS:
+        return len(run) == 1 and after == "\u20e3"
+    return before in {"\xa9", "\xae"} or before > _LAST_PLAIN
 
 
 def in_one_line(text: str) -> str:

@@ -6,6 +6,8 @@ import re
 from typing import Final
 
 from agentweb.awp.content.html.elements import Element, classes, contains, drop, is_attached, rename
+from agentweb.awp.content.html.hiding import hides_text, is_hidden, shows_text
+from agentweb.awp.content.html.styles import Styles
 
 _NO_TEXT: Final = frozenset(
     {
@@ -15,9 +17,6 @@ _NO_TEXT: Final = frozenset(
         "meter", "menuitem", "portal",
     }
 )  # fmt: skip
-_HIDDEN: Final = re.compile(
-    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
-)
 _ROLES: Final = frozenset(
     {
         "navigation", "banner", "contentinfo", "search", "complementary", "dialog", "alertdialog", "menu", "menubar",
@@ -39,18 +38,22 @@ _SECTIONS: Final = ("article", "main", "section", "blockquote", "figure", "detai
 
 def drop_unseen(root: Element) -> None:
     """Take out what no reader sees, or sees and cannot read: hidden elements, scripts, forms and their controls."""
+    styles, around_content = Styles(root), _around(root, "main", "article", "h1")
     for element in list(root.iter()):
         tag = element.tag
         if tag in {"html", "body"} or not is_attached(element):
             continue
-        if tag in _NO_TEXT or _is_hidden(element):
+        style = styles.of(element) if tag not in _NO_TEXT else {}
+        if tag in _NO_TEXT or is_hidden(element, style, has_content=element in around_content):
             drop(element)
+        elif style and hides_text(style):
+            _silence(element, styles)
         elif tag == "head":
             # Where a page has no <body> tag, libxml2 leaves elements that are newer than it here.
             rename(element, "div")
         elif tag == "form":
             # One around the whole page is no form in a page.
-            if contains(element, ("main", "article", "h1")):
+            if element in around_content:
                 rename(element, "div")
             else:
                 drop(element)
@@ -69,18 +72,29 @@ def drop_surroundings(root: Element, *, is_body: bool) -> None:
             drop(element)
 
 
-def _is_hidden(element: Element) -> bool:
-    attributes = element.attrib
-    if not attributes:
-        return False
-    hidden = attributes.get("hidden")
-    # Such an element is shown when a reader looks for what it says.
-    if hidden is not None and hidden.strip().lower() != "until-found":
-        return True
-    if attributes.get("aria-hidden", "").strip().lower() == "true":
-        return True
-    style = attributes.get("style")
-    return style is not None and bool(_HIDDEN.search(style))
+def _around(root: Element, *tags: str) -> set[Element]:
+    """Elements with any of these names within."""
+    found: set[Element] = set()
+    for element in root.iter(*tags):
+        for above in element.iterancestors():
+            if above in found:
+                break
+            found.add(above)
+    return found
+
+
+def _silence(element: Element, styles: Styles) -> None:
+    """Take out its text, and that of what is in it, as far as nothing in it has letters of another size."""
+    left = [element]
+    while left:
+        silent = left.pop()
+        silent.text = None
+        for child in silent:
+            child.tail = None
+            style = styles.of(child)
+            # What hides its own has its turn.
+            if not shows_text(style) and not hides_text(style):
+                left.append(child)
 
 
 def _is_task(element: Element) -> bool:
