@@ -34,10 +34,12 @@ from agentweb.index.models import IndexedSite
 from agentweb.invoke.admin import AuditEntryAdmin, IdempotencyRecordAdmin
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.admin import ReceiptAdmin
-from agentweb.ledger.models import Receipt
+from agentweb.ledger.models import Agreement, Receipt
 from agentweb.ledger.payment_admin import PaymentAdmin
 from agentweb.ledger.payment_models import Payment, Refund
 from agentweb.ledger.refund_admin import RefundAdmin
+from agentweb.negotiation.admin import AgreementAdmin, NegotiationAdmin
+from agentweb.negotiation.models import Negotiation
 
 
 def scopes_in_use() -> ScopesInUse:
@@ -78,6 +80,7 @@ class _AuditEntryAdmin(AuditEntryAdmin):
 PAGES = {
     Agent: AgentAdmin,
     AgentRequests: AgentRequestsAdmin,
+    Agreement: AgreementAdmin,
     Approval: ApprovalAdmin,
     AuditEntry: _AuditEntryAdmin,
     ContentPage: ContentPageAdmin,
@@ -87,6 +90,7 @@ PAGES = {
     IndexedSite: IndexedSiteAdmin,
     LogConsumer: LogConsumerAdmin,
     Message: MessageAdmin,
+    Negotiation: NegotiationAdmin,
     Payment: PaymentAdmin,
     PrincipalKey: PrincipalKeyAdmin,
     Receipt: ReceiptAdmin,

@@ -35,6 +35,7 @@ from agentweb.index.models import IndexedEntry, IndexedPosting, IndexedSite, Ind
 from agentweb.invoke.models import AuditEntry, IdempotencyRecord
 from agentweb.ledger.models import Agreement, Receipt, ReceiptHead, ReceiptParty
 from agentweb.ledger.payment_models import Payment, Refund
+from agentweb.negotiation.models import Negotiation
 
 __all__ = [
     "Account",
@@ -62,6 +63,7 @@ __all__ = [
     "LogHead",
     "Mandate",
     "Message",
+    "Negotiation",
     "Nonce",
     "OpenPage",
     "Pairing",

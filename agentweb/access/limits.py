@@ -34,6 +34,7 @@ NEW_GRANTS: Final = "new-grants"
 FAILURES: Final = "failures"
 PAIRINGS: Final = "pairings"
 CODES: Final = "codes"
+OFFERS: Final = "offers"
 
 
 @dataclass(frozen=True, slots=True)

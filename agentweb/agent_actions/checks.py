@@ -3,10 +3,12 @@
 ========== =============================================================================================
 E040       another view of the site answers at an action's path, or is kept from answering by it
 E041       an input that travels in the query string is named like a secret, so every call is refused
+E042       NEGOTIATOR names no function of two arguments: every offer would fail
 W040       ``agentweb.urls`` is not in the URLconf, or another view takes its requests: nothing answers
 W041       the manifest does not answer at the root of the host
 W042       django-cors-headers covers our paths and would answer their preflights by the site's own policy
 W043       a hidden action has a path of its own, where it can be told from a path that does not exist
+W044       the site bargains, and no action spends: nobody can buy at the price that was agreed on
 ========== =============================================================================================
 """
 
@@ -20,12 +22,14 @@ from django.core.checks import CheckMessage, Error, Warning
 from agentweb import conf
 from agentweb.agent_actions.mount import MANIFEST, RECEIPTS
 from agentweb.catalog.actions import Action
+from agentweb.catalog.effects import Effect
 from agentweb.catalog.registry import registry
 from agentweb.http import cors
 from agentweb.http.mount import mount_prefix
 from agentweb.http.queries import SECRET_NAMES
 from agentweb.http.site_urls import NO_SUCH_PATH
 from agentweb.http.urlconf import is_ours, name_of, views_at
+from agentweb.negotiation import negotiator
 
 _SAMPLES: Final = ("0", "x", "00000000-0000-4000-8000-000000000000")
 """Values for the parameters of a path: what Django's own converters take."""
@@ -138,6 +142,30 @@ def check_hidden_paths(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     ]
 
 
+def check_negotiator(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """E042 and W044."""
+    if not negotiator.is_set():
+        return []
+    if (wrong := negotiator.what_is_wrong()) is not None:
+        return [
+            Error(
+                f"AGENTWEB['NEGOTIATOR'] cannot be asked: {wrong}",
+                hint="Name a function def negotiate(offer, ctx) that returns accept(), counter(price) or reject() of "
+                "agentweb.negotiation.",
+                id="agentweb.E042",
+            )
+        ]
+    if registry.faults() or any(action.effect is Effect.SPEND for action in registry.actions()):
+        return []
+    return [
+        Warning(
+            "The site negotiates prices, and no action has effect spend: nobody can buy at the price agreed on.",
+            hint="Let the action that sells ask for ctx.agreement(terms) and charge its price.",
+            id="agentweb.W044",
+        )
+    ]
+
+
 def _other_view(action: Action, prefix: str, catch_alls: set[Any]) -> str | None:
     """The name of a view that is not ours and fits the action's path, in either slash form."""
     for sample in _SAMPLES if action.path_parameters else _SAMPLES[:1]:
@@ -157,5 +185,12 @@ def _sample(action: Action, value: str) -> str:
     return path
 
 
-CHECKS: Final = (check_action_paths, check_well_known, check_query_names, check_cors, check_hidden_paths)
+CHECKS: Final = (
+    check_action_paths,
+    check_well_known,
+    check_query_names,
+    check_cors,
+    check_hidden_paths,
+    check_negotiator,
+)
 """What ``agentweb.checks`` runs for this room."""

@@ -6,10 +6,11 @@ from agentweb import conf
 from agentweb.access import callers
 from agentweb.access.callers import Caller
 from agentweb.agent_actions import published
-from agentweb.agent_actions.mount import ENDPOINTS, FLOWS, MANIFEST
+from agentweb.agent_actions.mount import ENDPOINTS, FLOWS, MANIFEST, NEGOTIATION
 from agentweb.http.bodies import MEDIA_TYPE
 from agentweb.http.documents import Place, PublicDocument
 from agentweb.http.headers import Document
+from agentweb.negotiation import negotiator
 
 
 def manifest_for(caller: Caller, place: Place) -> Document:
@@ -24,7 +25,12 @@ def manifest_for(caller: Caller, place: Place) -> Document:
 
 
 def _endpoints() -> dict[str, str]:
-    return {**ENDPOINTS, "flows": FLOWS} if conf.get("FLOWS_ON_SERVER") else dict(ENDPOINTS)
+    found = dict(ENDPOINTS)
+    if conf.get("FLOWS_ON_SERVER"):
+        found["flows"] = FLOWS
+    if negotiator.is_set():
+        found["negotiation"] = NEGOTIATION
+    return found
 
 
 def documents() -> list[PublicDocument]:

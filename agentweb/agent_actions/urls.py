@@ -12,12 +12,14 @@ from agentweb.agent_actions.flows import FlowView
 from agentweb.agent_actions.mount import (
     FLOWS,
     MANIFEST,
+    NEGOTIATION,
     OWN_NAME,
     PAYMENT_EVENTS,
     RECEIPTS,
     REFUNDS,
     REVOCATIONS,
 )
+from agentweb.agent_actions.negotiations import NegotiationsView, NegotiationView
 from agentweb.agent_actions.payment_events import PaymentEventsView
 from agentweb.agent_actions.receipts import ReceiptsHeadView, ReceiptsView, ReceiptView, VerifyReceiptView
 from agentweb.agent_actions.refunds import RefundsView, RefundView
@@ -29,6 +31,7 @@ from agentweb.http import cors
 from agentweb.http.doors import Door, advertise
 from agentweb.http.mount import path_of
 from agentweb.http.views import NothingHere
+from agentweb.negotiation import negotiator
 
 _MANIFEST = MANIFEST.replace(".", r"\.")
 
@@ -47,6 +50,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(rf"^{REVOCATIONS}/?$", RevocationsView.as_view(), name="revocations"),
     re_path(rf"^{REVOCATIONS}/head/?$", RevocationsHeadView.as_view(), name="revocations-head"),
     re_path(rf"^{FLOWS}/(?P<flow_name>[^/]+)/?$", FlowView.as_view(), name="flow"),
+    re_path(rf"^{NEGOTIATION}/?$", NegotiationsView.as_view(), name="negotiations"),
+    re_path(rf"^{NEGOTIATION}/(?P<negotiation_id>[^/]+)/?$", NegotiationView.as_view(), name="negotiation"),
     re_path(rf"^{OWN_NAME}(?:/|$)", NothingHere.as_view()),
     CatalogResolver(),
 ]
@@ -67,4 +72,5 @@ cors.keep_off("agent_actions", _beginnings)
 advertise(Door("agent_actions", f"/{MANIFEST}", "application/json", is_well_known=True))
 advertise(Door("receipts", f"/{RECEIPTS}", "application/json"))
 advertise(Door("refunds", f"/{REFUNDS}", "application/json"))
+advertise(Door("negotiation", f"/{NEGOTIATION}", "application/json", is_open=negotiator.is_set))
 advertise(Door("revocations", f"/{REVOCATIONS}", "application/json"))

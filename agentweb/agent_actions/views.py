@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from agentweb.agent_actions import inputs
 from agentweb.agent_actions.documents import manifest_for
+from agentweb.agent_actions.mount import PROTOCOL
 from agentweb.catalog.actions import Action
 from agentweb.http import bodies
 from agentweb.http.documents import Place
@@ -20,8 +21,6 @@ from agentweb.http.visibility import action_not_found, is_visible, visible_actio
 from agentweb.invoke.calls import Call
 from agentweb.invoke.door import REPLAYED_HEADER, invoke
 from agentweb.wire.errors import AgentError, RequestError
-
-PROTOCOL = "agent-actions"
 
 
 class ManifestView(AgentView):

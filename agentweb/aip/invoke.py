@@ -25,13 +25,13 @@ from agentweb.aip.addresses import is_path, named_page
 from agentweb.aip.bridge.live import live
 from agentweb.aip.finding import find
 from agentweb.aip.projection import Projection
-from agentweb.aip.request_members import Members, Note
 from agentweb.aip.sessions import session_required
 from agentweb.aip.state import state_of
 from agentweb.catalog.actions import Action
 from agentweb.catalog.effects import Effect
 from agentweb.http import bodies
 from agentweb.http.page_context import PageContext
+from agentweb.http.request_members import Members, Note
 from agentweb.http.views import AgentView, json_response
 from agentweb.invoke.calls import Call, Outcome
 from agentweb.invoke.door import REPLAYED_HEADER, invoke

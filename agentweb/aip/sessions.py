@@ -21,11 +21,11 @@ from agentweb.access import callers, mandates, pairing, sessions, tokens
 from agentweb.access.issuing import check_mandate
 from agentweb.access.pairing import NO_SCOPE, Wanted
 from agentweb.aip.addresses import is_path, named_page
-from agentweb.aip.request_members import Members, Note, no_such_member, unknown_names
 from agentweb.catalog.page_paths import canonical
 from agentweb.catalog.scopes_in_use import scopes_in_use
 from agentweb.http import authentication, bodies
 from agentweb.http.addresses import address_of
+from agentweb.http.request_members import Members, Note, no_such_member, unknown_names
 from agentweb.http.views import AgentView, json_response
 from agentweb.wire.errors import AuthenticationError, Code, MoneyError
 from agentweb.wire.grant_shape import MAX_SCOPES

@@ -205,6 +205,18 @@ SETTINGS: Final[dict[str, Setting]] = {
         "Codes of waiting programs that one person, and that one address, may enter: (a second, burst).",
         values.rate,
     ),
+    "NEGOTIATION_RATE": Setting(
+        "limits",
+        (0.02, 30),
+        "Offers that one person, or one holder of a site's grant, may make: (a second, burst).",
+        values.rate,
+    ),
+    "OPEN_NEGOTIATIONS": Setting(
+        "limits",
+        20,
+        "Negotiations that one agent may have open at once under one grant.",
+        values.whole(1, 1_000),
+    ),
     "FAILURE_RATE": Setting(
         "limits",
         (1, 60),
@@ -273,6 +285,22 @@ SETTINGS: Final[dict[str, Setting]] = {
         10,
         "How long a person may take to decide about a call, and how long an approval is then good for.",
         values.whole(1, 1_440),
+    ),
+    "NEGOTIATOR": Setting(
+        "invocation",
+        None,
+        "Where the site's function is that answers offers of agents, 'shop.prices.negotiate'. Unset, there is no "
+        "bargaining.",
+        values.dotted_or_none("shop.prices.negotiate"),
+    ),
+    "NEGOTIATION_ROUNDS": Setting(
+        "invocation", 5, "Offers that an agent may make in one negotiation.", values.whole(1, 100)
+    ),
+    "NEGOTIATION_MINUTES": Setting(
+        "invocation", 15, "How long a negotiation stays open.", values.whole(1, 1_440)
+    ),
+    "AGREEMENT_MINUTES": Setting(
+        "invocation", 60, "How long a price that was agreed on is good for.", values.whole(1, 525_600)
     ),
     "BRIDGE_SECONDS": Setting(
         "invocation",

@@ -10,6 +10,7 @@ from typing import Final
 from django.db import IntegrityError, router, transaction
 
 from agentweb.access import rows
+from agentweb.access.callers import Caller
 from agentweb.access.database import write_patiently
 from agentweb.invoke.calls import Call
 from agentweb.invoke.idempotency import is_key
@@ -20,6 +21,37 @@ OK: Final = "ok"
 REPLAYED: Final = "replayed"
 WAITING: Final = "waiting"
 """The action was begun and its answer is waited for; so it stays when the process dies meanwhile."""
+
+
+def note(
+    caller: Caller,
+    *,
+    protocol: str,
+    action: str,
+    effect: str,
+    request_id: str,
+    input_digest: str,
+    status: int,
+    outcome: str,
+    seconds: float,
+) -> None:
+    """Write the row of what is no action of the site's and changes something all the same."""
+    row = AuditEntry(
+        request_id=request_id,
+        at=now_datetime(),
+        protocol=protocol,
+        action=action,
+        effect=effect,
+        caller_kind=caller.kind,
+        subject=caller.subject,
+        grant=caller.grant.id if caller.grant else "",
+        user_id=caller.user_id,
+        input_digest=input_digest,
+        status=status,
+        outcome=outcome,
+        duration_us=int(seconds * 1_000_000),
+    )
+    write_patiently(partial(rows.insert, [row]))
 
 
 @dataclass(slots=True)

@@ -512,6 +512,63 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="Negotiation",
+            fields=[
+                (
+                    "id",
+                    models.CharField(
+                        help_text="ng_ and 22 characters.", max_length=25, primary_key=True, serialize=False
+                    ),
+                ),
+                ("site", models.CharField(max_length=255)),
+                ("agent", models.CharField(db_index=True, max_length=64)),
+                ("root", models.CharField(db_index=True, max_length=25)),
+                ("terms", models.TextField(help_text="Canonical JSON.")),
+                (
+                    "terms_digest",
+                    models.CharField(editable=False, help_text="'sha256:' and hex.", max_length=71),
+                ),
+                ("currency", models.CharField(max_length=3)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("open", "Open"),
+                            ("countered", "Countered"),
+                            ("accepted", "Accepted"),
+                            ("rejected", "Rejected"),
+                            ("expired", "Expired"),
+                        ],
+                        default="open",
+                        max_length=9,
+                    ),
+                ),
+                ("round", models.PositiveSmallIntegerField(default=1)),
+                ("rounds", models.PositiveSmallIntegerField(help_text="How many there are at most.")),
+                ("first", models.BigIntegerField(help_text="What the buyer began with.")),
+                ("offered", models.BigIntegerField(help_text="What the buyer offered last.")),
+                ("offer_note", models.CharField(blank=True, max_length=200)),
+                (
+                    "asked",
+                    models.BigIntegerField(blank=True, help_text="What the site asked for last.", null=True),
+                ),
+                ("asked_note", models.CharField(blank=True, max_length=200)),
+                ("agreement", models.CharField(blank=True, max_length=25)),
+                ("created_at", models.DateTimeField()),
+                ("changed_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField(db_index=True)),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state__in", ("open", "countered"))),
+                        fields=("site", "agent", "root", "terms_digest"),
+                        name="agentweb_one_open_negotiation",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="Nonce",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),

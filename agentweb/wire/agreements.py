@@ -146,8 +146,8 @@ def _normal(value: Any, depth: int) -> Any:
         return {name: _normal(member, depth + 1) for name, member in value.items()}
     if isinstance(value, (list, tuple)):
         return [_normal(member, depth + 1) for member in value]
-    if isinstance(value, (float, Decimal)) and abs(value) <= MAX_SAFE_INTEGER and value == int(value):
-        return int(value)
+    if isinstance(value, (float, Decimal)) and -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+        return int(value) if value == int(value) else value
     return value
 
 

@@ -136,6 +136,7 @@ def test_each_kind_goes_when_it_is_over_and_not_before(settings: Any) -> None:
         once = dict.fromkeys(("nonces", "buckets", "revocations", "sessions", "pairings", "approvals"), 1)
         once |= {"idempotency_records": 1, "audit_entries": 1}
         once |= {"browser_calls": 0, "open_pages": 0, "mandates": 0, "grants": 0, "payments": 0}
+        once |= {"negotiations": 0, "agreements": 0}
         once |= dict.fromkeys((*_CONTENT, *_MESSENGER), 0)
         assert clear() == once
         assert clear() == dict.fromkeys(once, 0)
@@ -261,6 +262,8 @@ def test_people_get_a_line_for_each_kind() -> None:
         "requests: 0",
         "emptied messages: 0",
         "used challenges: 0",
+        "negotiations: 0",
+        "agreements: 0",
         "idempotency records: 0",
         "payments: 0",
         "audit entries: 0",
