@@ -19,6 +19,8 @@ _LINE_MARK: Final = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+|\d{1,9}[.)][ \t]+|\|)+", re.MULTILINE
 )
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+# Between cells. One that is escaped is a sign in a cell.
+_BAR: Final = re.compile(r"(?<!\\)\|")
 _MARKS: Final = re.compile(r"[*_`~!\[\]]+")
 _TAG: Final = re.compile(r"<[/!?]?[A-Za-z!-][^<>]{0,500}>")
 _TAG_BEGIN: Final = re.compile(r"<(?=[A-Za-z/!?])")
@@ -41,7 +43,8 @@ def plain(markdown: str) -> str:
     """One line of what a reader sees, in which nothing can be taken for HTML, whatever the text was about."""
     text = _TARGET.sub("]", _DEFINITION.sub("", markdown))
     text = _LINE_MARK.sub("", _RULE.sub("", _FENCE.sub("", text)))
-    text = _MARKS.sub(_kept, text).replace("|", " · ")
+    text = _MARKS.sub(_kept, text)
+    text = _BAR.sub(" · ", text)
     # After the marks are gone: taking one away may have made a tag of what was none.
     text = _TAG.sub(" ", _HIDDEN.sub("", _ESCAPE.sub(r"\1", text)))
     # HTML begins a tag only where a letter follows at once (HTML, 13.2.5.6).

@@ -17,6 +17,7 @@ from tests.support.bounded import run_bounded
     [
         ("# Tea *and* **cups** #", "Tea and cups #"),
         ("- one\n2. two\n> three\n+ four", "one two three four"),
+        ("| quick \\| pipe | b |", "quick | pipe · b"),
         ("| a | b |\n|---|:-:|\n| 1 | 2 |", "a · b · 1 · 2"),
         ("[here](https://x.example/a(b)c 'title') and ![a cup](cup.png)!", "here and a cup!"),
         ("```py\nx = order_no\n```\nand `code`", "x = order_no and code"),
@@ -32,6 +33,7 @@ from tests.support.bounded import run_bounded
         *(
             "heading",
             "lists",
+            "bar-in-a-cell",
             "table",
             "links",
             "code",
