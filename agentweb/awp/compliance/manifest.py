@@ -73,7 +73,13 @@ def validate(data: bytes, *, max_bytes: int = MAX_BYTES, measure: Measure = at_m
         return Validation(reading, tuple(in_order(problems)))
     unsure = {fault.pointer for fault in reading.faults if fault.code != Code.DUPLICATE_KEY}
     found, is_cut = discovery_schema.compiled().problems(reading.value)
-    problems += [_of_schema(each, reading) for each in found if each["pointer"] not in unsure]
+    # Of another type than the one text that is allowed: that text says both.
+    fixed = {each["pointer"] for each in found if each["code"] == "const"}
+    problems += [
+        _of_schema(each, reading)
+        for each in found
+        if each["pointer"] not in unsure and not (each["code"] == "type" and each["pointer"] in fixed)
+    ]
     manifest = reading.value if isinstance(reading.value, dict) else None
     if manifest is not None:
         problems += _over_budget(manifest, reading, measure)

@@ -153,3 +153,10 @@ def test_no_manifest_makes_a_list_without_end() -> None:
     assert len(found(wide)) <= 101
     long_name = json.dumps({"x" * 500_000: {}}).encode()
     assert all(len(problem.message) < 500 for problem in found(long_name))
+
+
+def test_a_version_that_is_a_number_is_told_once() -> None:
+    found = validate(text_of(version=1))
+    assert [(each.pointer, each.code) for each in found.problems if each.pointer == "/version"] == [
+        ("/version", "const")
+    ]
