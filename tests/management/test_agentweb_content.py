@@ -83,6 +83,15 @@ def test_a_selector_that_finds_nothing_anywhere_is_said(site: Any, settings: Any
     assert call()[1] == ""
 
 
+def test_a_page_is_told_once_with_its_languages(site: Any, settings: Any) -> None:  # noqa: F811
+    settings.LANGUAGES = [("en-us", "English"), ("de", "German")]
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.middleware.locale.LocaleMiddleware"]
+    only(site, "/crash/")
+    assert (
+        call()[1] == "failed  /crash/ (en-us, de): it raised an error (RuntimeError: the shelf fell over)\n"
+    )
+
+
 def test_json_is_one_object(site: Any) -> None:  # noqa: F811
     only(site, "/articles/red/", "/private/")
     out, err = call("--json")

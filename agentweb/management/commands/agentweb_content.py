@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from django.core.management.base import CommandError, CommandParser
 
 from agentweb.awp.content import running, runs
-from agentweb.awp.content.outcomes import IN_WORDS, Failed, Report
+from agentweb.awp.content.outcomes import IN_WORDS, Failed, LeftOut, Report
 from agentweb.awp.content.running import Summary
 from agentweb.management.commands._awp import require_awp
 from agentweb.management.commands._migrated import MigratedCommand
@@ -75,8 +76,8 @@ class Command(MigratedCommand):
             }
             self.stdout.write(json.dumps(told, ensure_ascii=False))
             return
-        for report in summary.reports:
-            self.stderr.write(self.style.WARNING(_line(report)))
+        for line in _lines(summary.reports):
+            self.stderr.write(self.style.WARNING(line))
         for remark in summary.remarks:
             self.stderr.write(self.style.WARNING(f"{remark}."))
         counts = ", ".join(
@@ -88,8 +89,13 @@ class Command(MigratedCommand):
         self.stdout.write(f"Pages: {counts}; {summary.seconds:.1f} seconds.{end}")
 
 
-def _line(report: Report) -> str:
-    what = "failed" if isinstance(report.why, Failed) else "left out"
-    detail = f" ({report.why.detail})" if report.why.detail else ""
-    language = f" ({report.language})" if report.language else ""
-    return visible(f"{what}  {report.path}{language}: {IN_WORDS[report.why.reason]}{detail}")
+def _lines(reports: Sequence[Report]) -> Iterator[str]:
+    """One for each page and reason, with the languages in which it is so."""
+    languages: dict[tuple[str, LeftOut | Failed], list[str]] = {}
+    for report in reports:
+        languages.setdefault((report.path, report.why), []).append(report.language)
+    for (path, why), found in languages.items():
+        what = "failed" if isinstance(why, Failed) else "left out"
+        detail = f" ({why.detail})" if why.detail else ""
+        named = ", ".join(filter(None, found))
+        yield visible(f"{what}  {path}{f' ({named})' if named else ''}: {IN_WORDS[why.reason]}{detail}")
