@@ -12,6 +12,9 @@ HEADER: Final = "X-AWP-Version"
 MAX_AGE: Final = 3_600
 """Seconds for which public documents may be cached: a part of the endpoint contracts, and so no setting."""
 
+METHODS: Final = "GET, HEAD, OPTIONS"
+"""Of every address but the validator's page, which has a form."""
+
 MARKDOWN: Final = "text/markdown"
 PLAIN: Final = "text/plain"
 JSON: Final = "application/json"

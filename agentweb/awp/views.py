@@ -13,7 +13,7 @@ from agentweb.access.callers import Caller
 from agentweb.awp import languages, protocol
 from agentweb.awp.publishing import published
 from agentweb.awp.publishing.published import Languages, Part
-from agentweb.http import queries
+from agentweb.http import headers, queries
 from agentweb.http.addresses import address_of
 from agentweb.http.documents import Place
 from agentweb.http.headers import Document, answer_document
@@ -39,6 +39,11 @@ class AwpView(AgentView):
         """Those that the reader can read, best first. Raises 400 for ``?lang=`` that names none of the site's."""
         named = languages.named(self.query_pairs)
         return languages.readable(named or self.http_request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
+
+    def options(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
+        if headers.is_preflight(self.http_request):
+            return headers.preflight(protocol.METHODS)
+        return super().options(request, *args, **kwargs)
 
     def finalize_response(  # type: ignore[override]
         self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any

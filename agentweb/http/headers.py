@@ -27,7 +27,7 @@ EXPOSED: Final = (
 )
 ALLOWED: Final = (
     "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Signature, Signature-Input, Content-Digest, "
-    "Agent-Grant, Agent-Key"
+    "Agent-Grant, Agent-Key, If-None-Match"
 )
 PREFLIGHT_METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 PREFLIGHT_MAX_AGE: Final = 86_400
@@ -61,10 +61,11 @@ def is_preflight(request: HttpRequest) -> bool:
     return request.method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META
 
 
-def preflight() -> HttpResponse:
-    """204 for the question of a browser, the same for every path, so that it tells nothing of what is there."""
+def preflight(methods: str = PREFLIGHT_METHODS) -> HttpResponse:
+    """204 for the question of a browser, the same for every path, so that it tells nothing of what is there. A room
+    where every path has the same ``methods`` may say them."""
     response = no_content()
-    response["Access-Control-Allow-Methods"] = PREFLIGHT_METHODS
+    response["Access-Control-Allow-Methods"] = methods
     response["Access-Control-Allow-Headers"] = ALLOWED
     response["Access-Control-Max-Age"] = str(PREFLIGHT_MAX_AGE)
     return response

@@ -669,3 +669,11 @@ def test_a_view_that_takes_every_path_is_no_llms_txt_of_the_site(settings: Any) 
     settings.ROOT_URLCONF = WithACatchAll
     assert send("GET", "/llms.txt")["X-AWP-Version"] == "1.0"
     assert send("GET", "/awp/nothing").status_code == 404
+
+
+@pytest.mark.parametrize("address", [*DOCUMENTS, "/awp/search", "/awp/nothing"])
+def test_a_preflight_names_what_is_answered_and_lets_a_page_ask_again_with_its_tag(address: str) -> None:
+    response = send("OPTIONS", address, Access_Control_Request_Headers="if-none-match", **PREFLIGHT)
+    assert response.status_code == 204
+    assert response["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS"
+    assert "If-None-Match" in response["Access-Control-Allow-Headers"].split(", ")

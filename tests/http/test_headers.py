@@ -75,6 +75,7 @@ def test_a_preflight_is_answered_alike_on_every_path(path):
         "Content-Digest",
         "Agent-Grant",
         "Agent-Key",
+        "If-None-Match",
     }
     assert answer["Access-Control-Max-Age"] == "86400"
     assert "Content-Type" not in answer.headers

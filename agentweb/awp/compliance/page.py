@@ -110,7 +110,7 @@ class ValidateView(View):
 
     def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if headers.is_preflight(request):
-            return headers.preflight()
+            return headers.preflight(", ".join(method.upper() for method in _METHODS))
         response = headers.no_content()
         response["Allow"] = ", ".join(method.upper() for method in self.http_method_names)
         return response
