@@ -1269,6 +1269,8 @@ class Migration(migrations.Migration):
                 ("text", models.TextField()),
                 ("tokens", models.PositiveIntegerField()),
                 ("digest", models.CharField(editable=False, max_length=64)),
+                ("before", models.TextField(blank=True, editable=False)),
+                ("after", models.TextField(blank=True, editable=False)),
                 (
                     "page",
                     models.ForeignKey(

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import clear_script_prefix, include, path, set_script_prefix
 
 from agentweb.awp import protocol, views
-from agentweb.awp.content.models import ContentPage
+from agentweb.awp.content.models import ContentPage, ContentPart
 from agentweb.awp.publishing import content_map, published
 from agentweb.awp.search import indexing
 from agentweb.catalog.pages import page
@@ -677,3 +677,12 @@ def test_a_preflight_names_what_is_answered_and_lets_a_page_ask_again_with_its_t
     assert response.status_code == 204
     assert response["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS"
     assert "If-None-Match" in response["Access-Control-Allow-Headers"].split(", ")
+
+
+def test_a_part_within_code_is_served_with_what_it_needs_to_be_read() -> None:
+    write_page("code", "```py\na = 1\n", "b = 2\n```\n")
+    ContentPart.objects.filter(page__slug="code", number=1).update(after="\n```")
+    ContentPart.objects.filter(page__slug="code", number=2).update(before="```py\n")
+    first, second = (send("GET", f"/awp/content/code.md?part={number}").content.decode() for number in (1, 2))
+    assert first.startswith("```py\na = 1\n\n```\n\n---\n\nPart 1 of 2. ")
+    assert second == "Part 2 of 2 goes on in a block of code:\n\n```py\nb = 2\n```\n"

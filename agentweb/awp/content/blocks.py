@@ -39,6 +39,7 @@ _ROW: Final = re.compile(r"[ \t>]*\|")
 _TABLE_RULE_CELL: Final = re.compile(r":?-+:?")
 _INDENTED: Final = re.compile(r"(?: {4}| {0,3}\t)")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_NO_INDENT: Final = re.compile(r"[^\s>]")
 _ITEM: Final = re.compile(rf" {{0,3}}{_MARK}")
 
 
@@ -51,6 +52,20 @@ def blocks(markdown: str) -> Iterator[Block]:
             yield finished
     if scan.lines:
         yield scan.block()
+
+
+def mends(block: Block) -> tuple[str, str]:
+    """What stands before a piece of this block, and after one, so that each can be read by itself: of code between
+    fences the first line, and a line feed with the last one; of a table its head. Empty for what needs none."""
+    lines = _LINE.findall(block.text)
+    if block.kind is Kind.TABLE and len(lines) > 1 and _is_table_rule(lines[1]):
+        return "".join(lines[:2]), ""
+    fence = _FENCE.match(lines[0]) if block.kind is Kind.CODE else None
+    if fence is None or not lines[0].endswith("\n"):
+        return "", ""
+    # Within a list or a quotation it goes on as the other lines do.
+    indent = _NO_INDENT.sub(" ", lines[0][: fence.start(1)])
+    return indent + lines[0][fence.start(1) :], f"\n{indent}{fence[1]}"
 
 
 class _Scan:

@@ -68,7 +68,8 @@ class ContentPage(models.Model):
 
 
 class ContentPart(models.Model):
-    """A part of a page's Markdown, from 1 on; all together in order are the whole. ``digest`` is SHA-256 in hex."""
+    """A part of a page's Markdown, from 1 on; all together in order are the whole. ``digest`` is SHA-256 in hex.
+    ``before`` and ``after`` stand around it when it is served (``parts.Part``)."""
 
     id = models.BigAutoField(primary_key=True)
     # First in the constraint's index; one of its own would only make each insert dearer.
@@ -79,6 +80,8 @@ class ContentPart(models.Model):
     text = models.TextField()
     tokens = models.PositiveIntegerField()
     digest = models.CharField(max_length=64, editable=False)
+    before = models.TextField(blank=True, editable=False)
+    after = models.TextField(blank=True, editable=False)
 
     class Meta:
         constraints: ClassVar = [

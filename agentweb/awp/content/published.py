@@ -38,13 +38,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
-    """One part of a page. ``text`` is None when the page has no part of this number. ``digest`` is the text's."""
+    """One part of a page. ``text`` is None when the page has no part of this number. ``digest`` is the text's;
+    ``before`` and ``after`` stand around it when it is served."""
 
     entry: Entry
     number: int
     text: str | None
     tokens: int
     digest: str
+    before: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +82,13 @@ def page_part(slug: str, number: int, languages: Sequence[str] = ()) -> PagePart
         ContentPage.objects.filter(slug=slug)
         .annotate(part=FilteredRelation("content_parts", condition=Q(content_parts__number=number)))
         .order_by(_wanted(languages), "language")
-        .values_list(*_ENTRY, "part__text", "part__tokens", "part__digest")
+        .values_list(*_ENTRY, "part__text", "part__tokens", "part__digest", "part__before", "part__after")
         .first()
     )
     if found is None:
         return None
-    *entry, text, tokens, digest = found
-    return PagePart(Entry(*entry), number, text, tokens or 0, digest or "")
+    *entry, text, tokens, digest, before, after = found
+    return PagePart(Entry(*entry), number, text, tokens or 0, digest or "", before or "", after or "")
 
 
 def texts(entry: Entry) -> list[str]:

@@ -116,6 +116,8 @@ def _write(run: int, slug: str, language: str, listed_as: str, made: Made) -> St
                 text=part.text,
                 tokens=part.tokens,
                 digest=hashlib.sha256(part.text.encode()).hexdigest(),
+                before=part.before,
+                after=part.after,
             )
             for part in made.parts
         ],

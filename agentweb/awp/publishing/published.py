@@ -154,7 +154,14 @@ def page(slug: str, place: Place, languages: Languages, *, number: int) -> Part 
         return None
     path = f"{place.prefix}/{protocol.content_path(slug)}"
     next_url = part_address(path, found.entry.language, number + 1)
-    text = parts.with_closing(found.text, number=number, parts=found.entry.parts, next_url=next_url)
+    text = parts.as_served(
+        found.text,
+        number=number,
+        parts=found.entry.parts,
+        next_url=next_url,
+        before=found.before,
+        after=found.after,
+    )
     return Part(Document(text.encode(), MARKDOWN), number, found.entry.parts, path, found.entry.language)
 
 
@@ -190,11 +197,13 @@ def _text(
     def build(facts: Facts) -> list[str]:
         found = parts.split(source(facts), budget.tokens, facts.measure)
         return [
-            parts.with_closing(
+            parts.as_served(
                 each.text,
                 number=each.number,
                 parts=len(found),
                 next_url=part_address(path, languages[0], each.number + 1),
+                before=each.before,
+                after=each.after,
             )
             for each in found
         ]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentweb.awp.budgets import PAGE, at_most
-from agentweb.awp.content.parts import CLOSING_TOKENS, Part, split, with_closing
+from agentweb.awp.content.blocks import Kind, blocks
+from agentweb.awp.content.parts import CLOSING_TOKENS, Part, as_served, split
 from agentweb.wire import tokens
 from tests.support.examples import examples
 
@@ -19,7 +21,32 @@ PARAGRAPH = "Green tea is not oxidised. It is steamed in Japan, and fired in Chi
 
 
 def served(parts: list[Part], url: str = URL) -> list[str]:
-    return [with_closing(each.text, number=each.number, parts=len(parts), next_url=url) for each in parts]
+    return [
+        as_served(
+            each.text,
+            number=each.number,
+            parts=len(parts),
+            next_url=url,
+            before=each.before,
+            after=each.after,
+        )
+        for each in parts
+    ]
+
+
+def joined(texts: list[str]) -> str:
+    """As docs/reference/awp.md says that clients do it."""
+    whole = ""
+    for at, text in enumerate(texts):
+        own = text if at + 1 == len(texts) else text[: text.rindex("\n\n---\n\nPart")]
+        opening = re.match(r"Part \d+ of \d+ goes on in (a block of code|a table):\n", text) if at else None
+        if opening is not None:
+            is_code = opening[1] == "a block of code"
+            own = own.split("\n", 3 if is_code else 4)[-1]
+            if is_code:
+                whole = whole[: whole.rindex("\n")]
+        whole += own
+    return whole
 
 
 def assert_whole(markdown: str, budget: int = PAGE.tokens) -> list[Part]:
@@ -157,8 +184,78 @@ def test_any_text_is_split_in_time_that_grows_with_its_length_only(text: str) ->
     assert "".join(each.text for each in parts) == text
     rng = random.Random(7)
     for part in rng.sample(parts, min(len(parts), 20)):
-        closed = with_closing(part.text, number=part.number, parts=len(parts), next_url=URL)
+        closed = (
+            served([part])[0]
+            if len(parts) == 1
+            else as_served(
+                part.text,
+                number=part.number,
+                parts=len(parts),
+                next_url=URL,
+                before=part.before,
+                after=part.after,
+            )
+        )
         assert tokens.count(closed) <= PAGE.tokens
+
+
+@pytest.mark.parametrize(
+    ("first", "line", "last"),
+    [
+        ("```py\n", "value = call(number)\n", "```\n"),
+        ("~~~~ text\n", "value = call(number)\n", "~~~~\n"),
+        ("> ```\n", "> value = call(number)\n", "> ```\n"),
+        ("  - ```sh\n", "    value --call number\n", "    ```\n"),
+    ],
+    ids=range(4),
+)
+def test_code_that_is_cut_is_closed_and_opened_again(first: str, line: str, last: str) -> None:
+    text = f"# Code\n\n{first}{line * 1_500}{last}\nAfter.\n"
+    parts = assert_whole(text)
+    assert len(parts) > 3
+    texts = served(parts)
+    assert joined(texts) == text
+    for part, shown in zip(parts, texts, strict=True):
+        assert [each.kind for each in blocks(shown.partition("\n\n---\n\nPart")[0])].count(Kind.CODE) == 1
+        opened = [each for each in blocks(shown) if each.kind is Kind.CODE]
+        # It ends where the part does: the line that says where the next one is, is no code.
+        assert len(opened) == 1
+        assert "The text goes on" not in opened[0].text
+        if part.number > 1:
+            assert shown.startswith(f"Part {part.number} of {len(parts)} goes on in a block of code:\n\n")
+    assert "After." in texts[-1]
+
+
+def test_a_table_that_is_cut_has_its_head_in_each_part() -> None:
+    head = "| Tea | Price |\n|---|---:|\n"
+    row = "| Green tea | 4.20 |\n"
+    text = f"# Prices\n\n{head}{row * 1_500}\nAfter.\n"
+    parts = assert_whole(text)
+    assert len(parts) > 3
+    texts = served(parts)
+    assert joined(texts) == text
+    for part, shown in zip(parts[1:], texts[1:], strict=True):
+        assert shown.startswith(
+            f"Part {part.number} of {len(parts)} goes on in a table:\n\n{head}| Green tea |"
+        )
+        assert shown.count(head) == 1
+    assert texts[0].count(head) == 1
+
+
+def test_a_head_that_would_fill_the_part_is_not_repeated() -> None:
+    head = f"| {'wide ' * 600}| b |\n|---|---|\n"
+    parts = assert_whole(head + "| a | b |\n" * 2_000)
+    assert not any(each.before for each in parts)
+
+
+def test_the_line_that_opens_code_is_not_left_alone_at_the_end_of_a_part() -> None:
+    text = PARAGRAPH * 100 + "```py\n" + "value = call(number)\n" * 900 + "```\n"
+    parts = assert_whole(text)
+    assert not any(each.text.endswith("```py\n") for each in parts)
+
+
+def test_parts_that_are_cut_elsewhere_have_nothing_before_them() -> None:
+    assert not any(each.before or each.after for each in split(PARAGRAPH * 300))
 
 
 def test_a_budget_without_room_is_a_mistake() -> None:
