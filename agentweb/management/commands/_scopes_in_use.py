@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
+from agentweb.awp.analytics.views import SCOPE as ANALYTICS
 from agentweb.catalog.registry import registry
 from agentweb.wire.scopes import covers
 
+_OF_ROOMS: Final = (ANALYTICS,)
+"""What a room asks for itself, for no action."""
 _LISTED: Final = 40
 
 
@@ -34,7 +37,7 @@ def warnings(patterns: Iterable[str]) -> list[str]:
     known = scopes()
     lines = []
     for pattern in patterns:
-        if any(covers(pattern, scope) for scope in known):
+        if any(covers(pattern, scope) for scope in (*known, *_OF_ROOMS)):
             continue
         nearest = get_close_matches(pattern, known, n=1, cutoff=0.5)
         hint = f" Did you mean {nearest[0]}?" if nearest else ""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from datetime import date
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.test import override_settings
 
+from agentweb.access import site_keys
 from agentweb.awp.analytics.models import AgentRequests
 from agentweb.testing import TestAgent, clock
 from tests.support.staff import boss, browser, staff
@@ -63,6 +66,25 @@ def test_without_days_it_is_the_last_thirty_up_to_today() -> None:
     assert (body["from"], body["to"], body["total"]) == ("2026-12-17", "2027-01-15", 0)
     body = json.loads(agent_of(boss()).get(f"{ANALYTICS}?to=2026-03-02").content)
     assert body["from"] == "2026-02-01"
+
+
+def test_the_token_of_the_command_in_the_docs_reads_them() -> None:
+    person = staff("view_agentrequests")
+    site_keys.ensure_active_key()
+    out, err = io.StringIO(), io.StringIO()
+    arguments = [
+        "--user",
+        person.username,
+        "--scope",
+        "analytics:read",
+        "--client-name",
+        "Reports",
+        "--quiet",
+    ]
+    call_command("issue_session", *arguments, stdout=out, stderr=err)
+    assert err.getvalue() == ""
+    answer = send("GET", ANALYTICS, Authorization=f"Bearer {out.getvalue().strip()}")
+    assert answer.status_code == 200
 
 
 def test_a_session_of_staff_reads_them_too() -> None:
