@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from urllib.parse import urlsplit
 
-from agentweb.awp.content.html.elements import Element, classes, contains, drop, is_attached, rename
+from agentweb.awp.content.characters import in_one_line
+from agentweb.awp.content.html.elements import Element, become, classes, contains, drop, is_attached, rename
 from agentweb.awp.content.html.hiding import hides_text, is_hidden, shows_text
 from agentweb.awp.content.html.styles import Styles
 
@@ -17,6 +19,7 @@ _NO_TEXT: Final = frozenset(
         "meter", "menuitem", "portal",
     }
 )  # fmt: skip
+_NO_SIZE: Final = re.compile(r"[01](?:px)?")
 _ROLES: Final = frozenset(
     {
         "navigation", "banner", "contentinfo", "search", "complementary", "dialog", "alertdialog", "menu", "menubar",
@@ -43,8 +46,10 @@ def drop_unseen(root: Element) -> None:
         tag = element.tag
         if tag in {"html", "body"} or not is_attached(element):
             continue
-        style = styles.of(element) if tag not in _NO_TEXT else {}
-        if tag in _NO_TEXT or is_hidden(element, style, has_content=element in around_content):
+        style = styles.of(element) if tag not in _NO_TEXT or tag == "iframe" else {}
+        if tag == "iframe" and _has_size(element) and not is_hidden(element, style, has_content=False):
+            _link_to(element)
+        elif tag in _NO_TEXT or is_hidden(element, style, has_content=element in around_content):
             drop(element)
         elif style and hides_text(style):
             _silence(element, styles)
@@ -70,6 +75,30 @@ def drop_surroundings(root: Element, *, is_body: bool) -> None:
     for element in list(root.iterdescendants()):
         if is_attached(element) and _is_beside(element, is_body=is_body, has_article=has_article):
             drop(element)
+
+
+def _has_size(frame: Element) -> bool:
+    """Whether it shows another page, such as a film or a map, and is not what counts visitors."""
+    sizes = (frame.get("width") or "", frame.get("height") or "")
+    return not any(_NO_SIZE.fullmatch(each.strip()) for each in sizes)
+
+
+def _link_to(frame: Element) -> None:
+    """What is shown in a frame is not read here; where it is, is."""
+    url = (frame.get("src") or frame.get("data-src") or "").strip()
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        drop(frame)
+        return
+    text = in_one_line(frame.get("title") or "").strip() or parts.netloc
+    if not url or parts.scheme not in {"", "http", "https"} or not text:
+        drop(frame)
+        return
+    become(frame, "p")
+    link = frame.makeelement("a", href=url)
+    link.text = text
+    frame.append(link)
 
 
 def _around(root: Element, *tags: str) -> set[Element]:
