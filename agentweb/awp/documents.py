@@ -44,6 +44,7 @@ def documents() -> list[PublicDocument]:
             content,
             is_well_known=path in _AT_THE_ROOT,
             quotes_pages=path == protocol.LLMS_FULL,
+            is_same_for_all=True,
         )
         for path, media_type, content in _all()
         if path not in _MAY_BE_THE_SITES or not is_sites_own(path, is_well_known=True)

@@ -68,6 +68,7 @@ class PublicView(AwpView):
             is_public=True,
             max_age=protocol.MAX_AGE,
             language=language if languages.are_several() else None,
+            by_caller=False,
         )
 
     def part(self) -> int:

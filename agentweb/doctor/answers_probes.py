@@ -8,6 +8,7 @@ from typing import Final
 from agentweb import rooms
 from agentweb.doctor import advertised
 from agentweb.http import cors
+from agentweb.http.documents import PublicDocument
 from agentweb.http.probes import WITH_ANSWERS, Answer, Examined, Level, Look, Probe, Problem
 
 _PAGE: Final = "https://agent.example"
@@ -48,12 +49,13 @@ def both_slash_forms_answer(site: Examined) -> Iterator[Problem]:
 
 
 def headers_are_ours(site: Examined) -> Iterator[Problem]:
-    public = {document.path_at(site.place) for document in rooms.documents()}
+    public = {document.path_at(site.place): document for document in rooms.documents()}
     for path in advertised.addresses(site):
         answer = site.ask("GET", path, {"Origin": _PAGE})
         if advertised.is_dead(answer):
             continue
-        wrong = list(_wrong_headers(answer, is_document=path in public and answer.status == 200))
+        document = public.get(path) if answer.status == 200 else None
+        wrong = list(_wrong_headers(answer, document))
         if wrong:
             yield Problem(f"{path}: {'; '.join(wrong)}.", advertised.MIDDLEWARE)
 
@@ -105,7 +107,8 @@ def no_cookies(site: Examined) -> Iterator[Problem]:
             )
 
 
-def _wrong_headers(answer: Answer, *, is_document: bool) -> Iterator[str]:
+def _wrong_headers(answer: Answer, document: PublicDocument | None) -> Iterator[str]:
+    is_document = document is not None
     headers = answer.headers
     if not headers.get("x-request-id", "").startswith("rq_"):
         yield f"X-Request-Id is {headers.get('x-request-id', 'missing')} and not the one of agentweb's log"
@@ -119,7 +122,7 @@ def _wrong_headers(answer: Answer, *, is_document: bool) -> Iterator[str]:
     if not is_document and "no-store" not in cached:
         yield f"Cache-Control is {cached or 'missing'} and not no-store"
     vary = {name.strip().lower() for name in headers.get("vary", "").split(",")}
-    if is_document and not {"agent-grant", "agent-key"} <= vary:
+    if document is not None and not document.is_same_for_all and not {"agent-grant", "agent-key"} <= vary:
         yield "Vary does not name Agent-Grant and Agent-Key"
 
 

@@ -24,6 +24,7 @@ class Place:
 class PublicDocument:
     """``path`` as under the origin, without the prefix of a site that is mounted under one; ``content`` gives its
     bytes for callers who show nothing. ``is_well_known``: the path is at the origin's root wherever the site is.
+    ``is_same_for_all``: nobody gets another document at its address by saying who they are.
     ``quotes_pages``: it has the text of the site's own pages, whose links are theirs."""
 
     path: str
@@ -31,6 +32,7 @@ class PublicDocument:
     content: Callable[[Place], bytes]
     is_well_known: bool = False
     quotes_pages: bool = False
+    is_same_for_all: bool = False
 
     def path_at(self, place: Place) -> str:
         """The whole path of its URL."""

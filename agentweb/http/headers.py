@@ -97,26 +97,29 @@ def answer_document(
     is_public: bool,
     max_age: int | None = None,
     language: str | None = None,
+    by_caller: bool = True,
 ) -> HttpResponse:
     """The document, or 304 when the caller has it already (RFC 9110 13.1.2: weak comparison).
 
     ``is_public``: whether everyone gets these bytes, so that shared caches may keep them for ``max_age`` seconds,
     MANIFEST_MAX_AGE when it is None. ``language``: that of a document that is there in several, by Accept-Language;
-    None for one that is the same for all.
+    None for one that is the same for all. ``by_caller``: whoever says who they are may get another document under the
+    same URL.
     """
     if _has_it(request, document.etag):
         response = HttpResponse(status=304, content_type=document.media_type)
     else:
         response = HttpResponse(document.content, content_type=document.media_type)
     response["ETag"] = document.etag
-    # Whoever says who they are may get another document under the same URL.
-    response["Vary"] = "Agent-Grant, Agent-Key, Authorization"
+    vary = ["Agent-Grant", "Agent-Key", "Authorization"] if by_caller else []
     if language is not None:
         response["Content-Language"] = language
-        response["Vary"] += ", Accept-Language"
+        vary.append("Accept-Language")
     elif settings.USE_I18N:
         # Of the document, which is one for all; LocaleMiddleware would name the reader's.
         response["Content-Language"] = settings.LANGUAGE_CODE
+    if vary:
+        response["Vary"] = ", ".join(vary)
     if is_public:
         seconds = conf.get("MANIFEST_MAX_AGE") if max_age is None else max_age
         response["Cache-Control"] = f"public, max-age={seconds}"
