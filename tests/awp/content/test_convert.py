@@ -100,6 +100,12 @@ def test_a_page_without_a_heading_begins_with_its_title() -> None:
     assert markdown("<body><section><h1>Own</h1></section><main><p>x</main>") == "# Own\n\nx\n"
 
 
+def test_names_of_attributes_that_are_none_are_no_obstacle() -> None:
+    assert markdown("<main><p>x <a {=} href=/y {>y</a> <ol {x start=3><li {>a</ol>") == (
+        "x [y](https://shop.example/y)\n\n3. a\n"
+    )
+
+
 def test_what_is_empty_is_empty() -> None:
     for html in ("", " ", "<!-- x -->", "<main></main>", "<body hidden=''><p hidden>x"):
         assert markdown(html) == ""

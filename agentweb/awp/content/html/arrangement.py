@@ -66,9 +66,13 @@ def _plain(element: Element) -> None:
     if tag in _SECTIONS:
         element.tag = "div"
     kept = _ATTRIBUTES.get(tag, ())
-    for name in element.attrib:
-        if name not in kept:
-            del element.attrib[name]
+    if any(name not in kept for name in element.attrib):
+        # All at once: broken markup has names that lxml gives and does not take, such as "{".
+        values = [(name, element.get(name)) for name in kept]
+        element.attrib.clear()
+        for name, value in values:
+            if value is not None:
+                element.set(name, value)
 
 
 def _open(element: Element) -> None:
