@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from agentweb.access import limits
 from agentweb.awp.compliance import page
@@ -53,6 +53,14 @@ def test_problems_are_listed_with_line_column_excerpt_and_fix(client: Client) ->
     assert "'version' must be '1.0'." in told
     assert '"version": 1.0,\n<span aria-hidden="true">            ^' in told
     assert 'Write it like "version": "1.0".' in told
+
+
+@pytest.mark.parametrize("length", ["²", "x", "-1", "9" * 5_000])
+def test_a_length_that_is_none_is_no_crash(length: str) -> None:
+    request = RequestFactory().get(PATH)
+    request.META["CONTENT_LENGTH"] = length
+    response = page.ValidateView.as_view()(request)
+    assert response.status_code in {200, 413}
 
 
 def test_a_valid_text_is_told_as_that(client: Client) -> None:
