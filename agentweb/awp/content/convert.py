@@ -22,7 +22,8 @@ class Converted:
 
     ``title``, ``description``, ``language`` (a BCP 47 tag) and ``canonical`` (a whole URL) are those of its head, the
     title without the site's name, or that of its first heading where nothing is left. ``markdown`` is empty where
-    nothing is left of the page. ``is_selected``: the content is what the selector names.
+    nothing is left of the page. ``asks_password`` is whether it has a field for one. ``is_selected``: the content is
+    what the selector names.
     """
 
     title: str
@@ -31,6 +32,7 @@ class Converted:
     is_noindex: bool
     language: str
     canonical: str
+    asks_password: bool = False
     is_selected: bool = False
 
 
@@ -59,6 +61,7 @@ def convert(html: bytes | str, *, url: str, selector: str | None = None, charset
         is_noindex=page.head.is_noindex,
         language=page.head.language,
         canonical=page.head.canonical,
+        asks_password=page.head.asks_password,
         is_selected=page.is_selected,
     )
 

@@ -21,8 +21,9 @@ from django.utils import timezone, translation
 
 from agentweb.access.callers import anonymous
 from agentweb.awp.content.outcomes import Failed, LeftOut, Reason
-from agentweb.awp.content.rendering import PAGE_SECONDS, USER_AGENT, detail_of
-from agentweb.awp.content.timing import OutOfTime, at_most
+from agentweb.awp.content.rendering import LEFT_OPEN, PAGE_SECONDS, USER_AGENT, detail_of
+from agentweb.awp.content.timing import OutOfTime, at_most, telling_interrupts
+from agentweb.awp.content.transactions import depths, leave_as_found
 from agentweb.catalog.pages import Page
 from agentweb.http.asking import environ_of
 from agentweb.http.page_context import PageContext
@@ -46,9 +47,10 @@ def text_of(
     """What the declaration says to an anonymous visitor in this language. A function may raise Http404 and
     PermissionDenied; whatever else it raises is logged."""
     context = PageContext(anonymous(""), _request(path, language, origin), kwargs)
+    before = depths()
     with translation.override(language), timezone.override(None):
         try:
-            with at_most(PAGE_SECONDS):
+            with at_most(PAGE_SECONDS), telling_interrupts() as is_interrupted:
                 said = _said(page, context)
         except OutOfTime:
             return Failed(Reason.TIMEOUT, f"more than {PAGE_SECONDS:g} seconds")
@@ -56,14 +58,18 @@ def text_of(
             return LeftOut(Reason.GONE)
         except PermissionDenied:
             return LeftOut(Reason.LOGIN)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and is_interrupted():
+                raise
             # SystemExit too: a page that ends the program ends itself only.
             if isinstance(error, AgentError) and error.status in _STATUS:
                 return LeftOut(_STATUS[error.status], error.message)
             logger.error("markdown of the page %s (%s) failed", path, page.where, exc_info=error)
             return Failed(Reason.RAISED, detail_of(error))
+        finally:
+            is_as_found = leave_as_found(before)
+    if not is_as_found:
+        return Failed(Reason.RAISED, LEFT_OPEN)
     if said is None:
         return LeftOut(Reason.EMPTY)
     if not isinstance(said, str):

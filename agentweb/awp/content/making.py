@@ -22,11 +22,12 @@ from agentweb.awp.content import declared
 from agentweb.awp.content.convert import Converted, convert
 from agentweb.awp.content.languages import Languages, below_script
 from agentweb.awp.content.models import TITLE_LENGTH, ContentPage
-from agentweb.awp.content.outcomes import Failed, LeftOut, Reason
+from agentweb.awp.content.outcomes import MAX_DETAIL, Failed, LeftOut, Reason
 from agentweb.awp.content.parts import Part, split
 from agentweb.awp.content.rendering import HTML, PAGE_SECONDS, Rendered, Renderer, detail_of
 from agentweb.awp.content.robot_tags import forbids_index, may_expire
 from agentweb.awp.content.robots import Robots
+from agentweb.awp.content.runs import Superseded
 from agentweb.awp.content.slugs import slug_of
 from agentweb.awp.content.sources import Candidate
 from agentweb.awp.content.timing import OutOfTime, at_most
@@ -36,7 +37,7 @@ from agentweb.wire.tokens import count
 
 MAX_DESCRIPTION: Final = 2_000
 
-_RECIPE: Final = "2"
+_RECIPE: Final = "3"
 """To be counted up when the same source is to become other content."""
 # What Django writes anew into every answer.
 _PASSING: Final = re.compile(rb"""(?<=name="csrfmiddlewaretoken" value=")[^"]*|\bnonce=(?:"[^"]*"|'[^']*')""")
@@ -82,7 +83,8 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What a page is made from. ``title`` and ``description`` are its declaration's, if it says more than the page."""
+    """What a page is made from. ``title`` and ``description`` are its declaration's, if it says more than the page.
+    ``is_detour`` is as in Rendered."""
 
     path: str
     kind: str
@@ -92,6 +94,7 @@ class _Source:
     charset: str
     title: str
     description: str
+    is_detour: bool
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Maker:
         found: list[Looked] = []
         for language in candidate.languages:
             tick()
-            looked = self._look(candidate, language)
+            looked = self._look(candidate, language, tick)
             if found and _is_same(looked, found[0]):
                 continue
             found.append(looked)
@@ -136,12 +139,12 @@ class Maker:
         slug = slug_of(self.languages.below(candidate.path))
         return [Looked(slug, slug, candidate.path, language, why) for language in candidate.languages]
 
-    def _look(self, candidate: Candidate, language: str) -> Looked:
+    def _look(self, candidate: Candidate, language: str, tick: Callable[[], None]) -> Looked:
         asked = slug_of(self.languages.below(candidate.path))
         source: _Source | LeftOut | Failed
         try:
-            source = self._source(candidate, language)
-        except KeyboardInterrupt:
+            source = self._source(candidate, language, tick)
+        except Superseded:
             raise
         except Exception as error:
             source = Failed(Reason.RAISED, detail_of(error))
@@ -151,10 +154,13 @@ class Maker:
         if named not in self.languages.kept:
             return Looked(asked, asked, source.path, language, LeftOut(Reason.LANGUAGE, named))
         slug = slug_of(self.languages.below(source.path))
+        tick()
         outcome = self._made(source, candidate.section, asked, slug, named)
         return Looked(asked, slug, source.path, named, outcome)
 
-    def _source(self, candidate: Candidate, language: str) -> _Source | LeftOut | Failed:
+    def _source(
+        self, candidate: Candidate, language: str, tick: Callable[[], None]
+    ) -> _Source | LeftOut | Failed:
         page, kwargs = self._registered(candidate.path, language)
         closed = self._gate(language, candidate.path)
         if closed is not None:
@@ -167,8 +173,8 @@ class Maker:
                 return said
             kind = ContentPage.Source.DECLARED.value
             body = said.encode(errors="replace")
-            return _Source(candidate.path, kind, body, "", False, "utf-8", title, description)
-        rendered = self._renderer.page(candidate.path, language, partial(self._gate, language))
+            return _Source(candidate.path, kind, body, "", False, "utf-8", title, description, False)
+        rendered = self._renderer.page(candidate.path, language, partial(self._gate, language), tick)
         if not isinstance(rendered, Rendered):
             return rendered
         if forbids_index(rendered.robots, is_header=True):
@@ -182,6 +188,7 @@ class Maker:
             charset=rendered.charset,
             title=title,
             description=description,
+            is_detour=rendered.is_detour,
         )
 
     def _gate(self, language: str, path: str) -> LeftOut | None:
@@ -223,6 +230,7 @@ class Maker:
     def _digests(self, source: _Source, section: str, asked: str) -> tuple[str, str]:
         """Of the source's ETag (empty without one) and of its text, each together with how content is made of it."""
         how = [_RECIPE, agentweb.__version__, self.selector or "", source.kind, source.path, section, asked]
+        how += [str(source.is_html), source.charset, str(source.is_detour)]
         recipe = "\0".join([*how, source.title, source.description]).encode(errors="replace")
         body = hashlib.sha256(_PASSING.sub(b"", source.body)).digest()
         etag = (
@@ -239,6 +247,8 @@ class Maker:
                 return found
             if found.is_noindex:
                 return LeftOut(Reason.NOINDEX, "meta robots")
+            if found.asks_password and source.is_detour:
+                return LeftOut(Reason.LOGIN, f"it leads to {source.path}"[:MAX_DETAIL])
             markdown = found.markdown
             is_selected = found.is_selected if self.selector else None
             title, description = title or found.title, description or found.description

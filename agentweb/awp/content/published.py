@@ -146,6 +146,13 @@ def languages_there() -> list[str]:
     return list(ContentPage.objects.order_by("language").values_list("language", flat=True).distinct())
 
 
+def pages_by_language() -> tuple[dict[str, int], int]:
+    """How many pages there are in each language, and how many in all, each counted once. Two queries."""
+    found = ContentPage.objects.order_by().values("language").annotate(count=Count("pk"))
+    there = dict(found.values_list("language", "count"))
+    return there, ContentPage.objects.aggregate(all=Count("slug", distinct=True))["all"]
+
+
 def has_pages() -> bool:
     """Whether there is any content. One query."""
     return ContentPage.objects.exists()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from importlib import import_module
 from typing import Any, Final
-from urllib.parse import parse_qs, quote, unquote, urljoin, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote, unquote, urljoin, urlsplit
 
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
@@ -29,7 +29,8 @@ from django.utils import timezone, translation
 
 from agentweb.awp.content.models import PATH_LENGTH
 from agentweb.awp.content.outcomes import MAX_DETAIL, Failed, LeftOut, Reason
-from agentweb.awp.content.timing import OutOfTime, at_most
+from agentweb.awp.content.timing import OutOfTime, at_most, telling_interrupts
+from agentweb.awp.content.transactions import depths, leave_as_found
 from agentweb.http.asking import environ_of, keeping_connections
 from agentweb.http.page_urls import PATH_SAFE
 from agentweb.wire.http_signature import authority_of
@@ -44,9 +45,11 @@ MAX_REDIRECTS: Final = 5
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 TEXTS: Final = frozenset({"text/markdown", "text/x-markdown", "text/plain"})
 
+LEFT_OPEN: Final = "it began a transaction and did not end it"
 _ACCEPT: Final = "text/html,application/xhtml+xml,text/markdown;q=0.9,text/plain;q=0.8"
 _RAISED: Final = "agentweb.content_raised"
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_FOR_THE_MOMENT: Final = frozenset({302, 303, 307})
 _LOGIN: Final = frozenset({401, 403, 407, 511})
 _GONE: Final = frozenset({404, 410})
 # What may be otherwise in a moment, or with other settings (400: the host is not in ALLOWED_HOSTS).
@@ -55,7 +58,9 @@ PASSING: Final = frozenset({400, 408, 421, 425, 429})
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """``path`` is where the page is in the end, after redirects. ``charset`` is empty where the answer has none."""
+    """``path`` is where the page is in the end, after redirects. ``charset`` is empty where the answer has none.
+    ``is_detour`` is whether visitors are sent there for the moment only, instead of to what they asked for, or so that
+    they come back."""
 
     path: str
     media_type: str
@@ -63,6 +68,7 @@ class Rendered:
     body: bytes
     etag: str
     robots: str
+    is_detour: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +105,14 @@ class Renderer:
         self._parts = urlsplit(origin)
         self._handler: WSGIHandler | None = None
 
-    def page(self, path: str, language: str, may_read: Gate) -> Rendered | LeftOut | Failed:
-        """The page at ``path``, or where it redirects to within the site, in ``language`` if it has several."""
+    def page(
+        self, path: str, language: str, may_read: Gate, tick: Callable[[], None] = lambda: None
+    ) -> Rendered | LeftOut | Failed:
+        """The page at ``path``, or where it redirects to within the site, in ``language`` if it has several. ``tick``
+        is called before each question: each of them may take PAGE_SECONDS."""
+        asked, is_detour = path, False
         for _ in range(MAX_REDIRECTS + 1):
+            tick()
             closed = may_read(path)
             if closed is not None:
                 return closed
@@ -109,10 +120,11 @@ class Renderer:
             if isinstance(answer, Failed):
                 return answer
             if answer.status not in _REDIRECTS:
-                return _read(path, answer)
+                return _read(path, answer, is_detour=is_detour)
             following = self._target(path, answer.headers.get("location", ""))
             if isinstance(following, LeftOut):
                 return following
+            is_detour = is_detour or answer.status in _FOR_THE_MOMENT or _comes_back(following, asked)
             path = following
         return LeftOut(Reason.REDIRECTS)
 
@@ -140,15 +152,19 @@ class Renderer:
         environ[_RAISED] = raised
         # Whatever language and time zone this thread is in, the request begins as on a server, and leaves no trace.
         with translation.override(settings.LANGUAGE_CODE), timezone.override(None), _kept_in_transactions():
+            before = depths()
             try:
-                with at_most(PAGE_SECONDS):
-                    return self._answer(environ, raised, types, most)
+                with at_most(PAGE_SECONDS), telling_interrupts() as is_interrupted:
+                    answer = self._answer(environ, raised, types, most)
+                return answer if leave_as_found(before) else Failed(Reason.RAISED, LEFT_OPEN)
             except OutOfTime:
+                leave_as_found(before)
                 return Failed(Reason.TIMEOUT, f"more than {PAGE_SECONDS:g} seconds")
-            except KeyboardInterrupt:
-                raise
             except BaseException as error:
-                # SystemExit too: a view that ends the program ends this page only.
+                leave_as_found(before)
+                if isinstance(error, KeyboardInterrupt) and is_interrupted():
+                    raise
+                # SystemExit too, and a KeyboardInterrupt of its own: a view that ends the program ends this page only.
                 return Failed(Reason.RAISED, detail_of(error))
 
     def _answer(
@@ -232,7 +248,7 @@ def _is_news(record: logging.LogRecord) -> bool:
 logging.getLogger("django.request").addFilter(_is_news)
 
 
-def _read(path: str, answer: Answer) -> Rendered | LeftOut | Failed:
+def _read(path: str, answer: Answer, *, is_detour: bool) -> Rendered | LeftOut | Failed:
     status = answer.status
     if status >= 500 or status in PASSING:
         return Failed(
@@ -255,13 +271,15 @@ def _read(path: str, answer: Answer) -> Rendered | LeftOut | Failed:
         body=answer.body,
         etag=answer.headers.get("etag", ""),
         robots=answer.headers.get("x-robots-tag", ""),
+        is_detour=is_detour,
     )
 
 
 def _body(parts: Any, most: int | None) -> bytes | None:
     """The first bytes of an answer, at most ``most``; without that all of them, None when there are too many. Raises
     OutOfTime when they take too long to come."""
-    read, size, deadline = [], 0, time.monotonic() + PAGE_SECONDS
+    read: list[bytes] = []
+    size, deadline = 0, time.monotonic() + PAGE_SECONDS
     for part in parts:
         size += len(part)
         if most is not None and size >= most:
@@ -285,6 +303,13 @@ def _is_login(target: str, asked: str) -> bool:
     except NoReverseMatch:
         return False
     return parts.path.rstrip("/") == login.rstrip("/")
+
+
+def _comes_back(target: str, asked: str) -> bool:
+    """Whether the query of a redirect has where it comes from, by any name."""
+    wanted = unquote(asked.partition("?")[0])
+    values = (value for _name, value in parse_qsl(urlsplit(target).query))
+    return any(unquote(value.partition("?")[0]).endswith(wanted) for value in values)
 
 
 def _kept_in_transactions() -> AbstractContextManager[None]:

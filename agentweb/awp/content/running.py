@@ -24,6 +24,7 @@ from agentweb.awp.content.making import Looked, Made, Maker, Unchanged
 from agentweb.awp.content.outcomes import Failed, LeftOut, Reason, Report
 from agentweb.awp.content.rendering import Renderer
 from agentweb.awp.content.sources import Candidate
+from agentweb.awp.content.transactions import depths, leave_as_found
 from agentweb.awp.content.workers import look
 from agentweb.awp.publishing import counting
 from agentweb.awp.search import indexing
@@ -71,13 +72,6 @@ class Run:
     def total(self) -> int:
         return len(self.candidates)
 
-    @property
-    def changes(self) -> int:
-        """Pages that were written or removed so far."""
-        return (
-            self.counts[storing.Stored.CREATED] + self.counts[storing.Stored.CHANGED] + self.counts[REMOVED]
-        )
-
     def find(self) -> None:
         """Learn which pages there are, and what robots allow."""
         origin, of_the_site = own_place().origin, languages.of_the_site()
@@ -95,7 +89,9 @@ class Run:
             self._note(Report(SELECTOR, "", Failed(Reason.SELECTOR, wrong)))
             return
         self._maker = Maker(origin, rules, of_the_site, selector)
+        before = depths()
         found = sources.find(renderer, of_the_site, origin, self._tick)
+        leave_as_found(before)
         self.candidates, self._is_whole = found.candidates, found.is_whole
         for report in found.reports:
             self._note(report)
@@ -109,7 +105,7 @@ class Run:
                 self._tick()
                 yield candidate
         self._confirm()
-        runs.renew(self.key, self.changes)
+        runs.renew(self.key)
         if self._is_whole:
             self.counts[REMOVED] += storing.remove_unseen(self.key)
         # What an earlier run was killed before, too.
@@ -165,7 +161,7 @@ class Run:
         reset_queries()
         if time.monotonic() - self._renewed > runs.RENEW_SECONDS:
             self._renewed = time.monotonic()
-            runs.renew(self.key, self.changes)
+            runs.renew(self.key)
 
     def _note(self, report: Report) -> None:
         self.counts[FAILED if isinstance(report.why, Failed) else LEFT_OUT] += 1
@@ -184,6 +180,7 @@ def begin(workers: int = 1) -> Iterator[Run]:
     """
     if conf.get("ORIGIN") is None and not settings.DEBUG:
         raise Nameless
+    before = depths()
     run = Run(runs.begin(), workers)
     try:
         run.find()
@@ -191,16 +188,17 @@ def begin(workers: int = 1) -> Iterator[Run]:
     except runs.Superseded:
         raise
     except BaseException:
-        runs.give_up(run.key, run.changes)
+        # Whatever state the site's own code left the connection in, the next run is not to wait for this one.
+        leave_as_found(before)
+        runs.give_up(run.key)
         raise
     summary = run.summary()
     if not run.is_done:
-        runs.give_up(run.key, run.changes)
+        runs.give_up(run.key)
         return
     runs.finish(
         run.key,
         is_complete=summary.is_complete,
-        changes=run.changes,
         counts=summary.counts,
         reports=summary.reports,
     )

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import IntegrityError
+from django.db.models import F
 
 from agentweb.access.database import begun, patiently, write_patiently
 from agentweb.awp.content.models import ContentRun
@@ -48,16 +49,21 @@ def begin() -> int:
         raise Busy(*(running or (None, None))) from None
 
 
-def renew(key: int, changes: int) -> None:
+def renew(key: int) -> None:
     """Go on for another ``LEASE_SECONDS``. Raises Superseded."""
     mine = ContentRun.objects.filter(pk=key, is_running=True)
-    if not write_patiently(lambda: mine.update(leased_until=_end(), changes=changes)):
+    if not write_patiently(lambda: mine.update(leased_until=_end())):
         raise Superseded
 
 
-def finish(
-    key: int, *, is_complete: bool, changes: int, counts: Mapping[str, int], reports: Sequence[Report]
-) -> None:
+def count_changes(key: int, pages: int) -> None:
+    """So many pages were written or removed, in the transaction of the caller's. Raises Superseded."""
+    mine = ContentRun.objects.filter(pk=key, is_running=True)
+    if not mine.update(changes=F("changes") + pages):
+        raise Superseded
+
+
+def finish(key: int, *, is_complete: bool, counts: Mapping[str, int], reports: Sequence[Report]) -> None:
     """Note what came of it. Nothing is noted of a run that was taken for dead."""
     mine = ContentRun.objects.filter(pk=key, is_running=True)
     told = [each.as_json() for each in reports[:MAX_REPORTS]]
@@ -66,17 +72,16 @@ def finish(
             is_running=False,
             finished_at=now_datetime(),
             is_complete=is_complete,
-            changes=changes,
             counts=json.dumps(dict(counts)),
             reports=json.dumps(told, ensure_ascii=False),
         )
     )
 
 
-def give_up(key: int, changes: int) -> None:
+def give_up(key: int) -> None:
     """A run that was stopped: the next one may begin at once."""
     mine = ContentRun.objects.filter(pk=key, is_running=True)
-    write_patiently(lambda: mine.update(is_running=False, changes=changes))
+    write_patiently(lambda: mine.update(is_running=False))
 
 
 def _end() -> datetime:

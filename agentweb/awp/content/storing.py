@@ -1,4 +1,8 @@
-"""Writing pages: each in one short transaction, and never over what a later run has written."""
+"""Writing pages: each in one short transaction, and never over what a later run has written.
+
+The row of the run counts in the same transaction what was changed, for by that count documents know that they are old:
+what is written is never behind a list for longer than any other change, also when the run is killed at once.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from django.db import IntegrityError
 from django.db.models import Q, QuerySet
 
 from agentweb.access.database import begun, patiently, write_patiently
+from agentweb.awp.content import runs
 from agentweb.awp.content.making import Made
 from agentweb.awp.content.models import ContentPage, ContentPart
 from agentweb.awp.content.runs import Superseded
@@ -32,7 +37,10 @@ def write(run: int, slug: str, language: str, listed_as: str, made: Made) -> Sto
 
     def once() -> Stored:
         with begun():
-            return _write(run, slug, language, listed_as, made)
+            stored = _write(run, slug, language, listed_as, made)
+            if stored is not Stored.UNCHANGED:
+                runs.count_changes(run, 1)
+            return stored
 
     try:
         return patiently(once)
@@ -60,7 +68,7 @@ def remove(run: int, listed_as: str, language: str, published: Container[tuple[s
     rows = ContentPage.objects.filter(listed, language=language, seen_in__lte=run)
     # Looked at first: mostly there is nothing, and a transaction that writes waits for its turn.
     keys = [key for key, slug in rows.values_list("pk", "slug") if (slug, language) not in published]
-    return _delete(rows.filter(pk__in=keys)) if keys else 0
+    return _delete(run, rows.filter(pk__in=keys)) if keys else 0
 
 
 def remove_unseen(run: int) -> int:
@@ -68,7 +76,7 @@ def remove_unseen(run: int) -> int:
     removed = 0
     unseen = ContentPage.objects.filter(seen_in__lt=run)
     while keys := list(unseen.values_list("pk", flat=True)[:BATCH]):
-        removed += _delete(unseen.filter(pk__in=keys))
+        removed += _delete(run, unseen.filter(pk__in=keys))
         if len(keys) < BATCH:
             break
     return removed
@@ -126,9 +134,12 @@ def _write(run: int, slug: str, language: str, listed_as: str, made: Made) -> St
     return Stored.CREATED if row is None else Stored.CHANGED
 
 
-def _delete(rows: QuerySet[ContentPage]) -> int:
+def _delete(run: int, rows: QuerySet[ContentPage]) -> int:
     def once() -> int:
         with begun():
-            return rows.delete()[1].get(ContentPage._meta.label, 0)
+            removed = rows.delete()[1].get(ContentPage._meta.label, 0)
+            if removed:
+                runs.count_changes(run, removed)
+            return removed
 
     return patiently(once)

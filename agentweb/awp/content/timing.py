@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
@@ -50,6 +50,31 @@ def at_most(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def telling_interrupts() -> Iterator[Callable[[], bool]]:
+    """In the block, and after it: whether somebody interrupted this process (Ctrl-C), which raises KeyboardInterrupt
+    in it; one that code raises by itself says nothing of the kind. Only the main thread is interrupted. Where the site
+    does something of its own at it, every KeyboardInterrupt may be one."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is signal.SIG_IGN:
+        yield lambda: False
+        return
+    if before is not signal.default_int_handler:
+        yield lambda: True
+        return
+    told: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        told.append(number)
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield lambda: bool(told)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _close_connections() -> None:

@@ -135,6 +135,7 @@ class _Seen(NamedTuple):
 _seen: _Seen | None = None
 _maps: Final[Kept[ContentMap]] = Kept(limit=16)
 _divisions: Final[Kept[list[int]]] = Kept(limit=16)
+_languages: Final[Kept[tuple[dict[str, int], int]]] = Kept(limit=2)
 
 
 def state() -> State:
@@ -147,9 +148,26 @@ def state() -> State:
     return seen.state
 
 
+def choosing(languages: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of a reader's languages that decide in which one they get a page: readers who agree in them get the same.
+
+    One without pages decides nothing, and nothing that comes after one in which every page is. So in whatever order the
+    others of their languages are, readers are of few kinds.
+    """
+    there, pages = _languages.get(state(), published.pages_by_language)
+    found: list[str] = []
+    for language in languages:
+        if language in there:
+            found.append(language)
+            if there[language] == pages:
+                break
+    return tuple(found)
+
+
 def current(languages: tuple[str, ...]) -> ContentMap:
     """The content as readers of these languages get it."""
     seen, version = state(), registry.version
+    languages = choosing(languages)
 
     def build() -> ContentMap:
         return content_map(
@@ -166,6 +184,7 @@ def registered_slug(page: Page) -> str:
 
 def divided(languages: tuple[str, ...], tokens: int) -> list[int]:
     """All pages in runs of about so many tokens: how many pages stand before the end of each run. At least one run."""
+    languages = choosing(languages)
     return _divisions.get((state(), languages, tokens), lambda: _divided(_all(languages), tokens))
 
 
@@ -207,3 +226,4 @@ def forget() -> None:
     _seen = None
     _maps.forget()
     _divisions.forget()
+    _languages.forget()

@@ -222,7 +222,10 @@ def _kept(
     build: Callable[[Facts], _Value],
 ) -> _Value:
     counts = counted.current()
-    key = (kind, registry.version, place, languages, hidden(), content_map.state(), counts)
+    state = content_map.state()
+    # The site's own words are in the first of them.
+    wanted = languages[0], content_map.choosing(languages)
+    key = (kind, registry.version, place, wanted, hidden(), state, counts)
 
     def make() -> _Value:
         return build(facts_of(place, languages[0], content_map.current(languages), counts.measure))

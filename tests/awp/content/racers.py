@@ -18,6 +18,7 @@ from agentweb.awp.content.models import ContentPage, ContentPart, ContentRun
 from agentweb.catalog.registry import registry
 from agentweb.wire.clock import clock
 from tests.awp.content import site
+from tests.site.models import Note
 
 MANY = 40
 
@@ -128,6 +129,12 @@ def hanging_run(workers: int) -> dict[str, Any] | None:
     ):
         more = ("/hangs/", "/crash/", "/exits/") + (("/dies/", "/stays/") if workers > 1 else ())
         return one_run(workers, 0, *more)
+
+
+def leaky_run() -> dict[str, Any] | None:
+    """A run over pages that leave transactions open, or raise what Ctrl-C does, between others that are sound."""
+    done = one_run(1, 0, "/leaks/", "/by-hand/", "/leaks-and-crashes/", "/interrupts/", "/notes/")
+    return done and {**done, **state(), "notes": Note.objects.count()}
 
 
 def large_site(pages: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.contrib.sitemaps import Sitemap
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import (
     FileResponse,
     Http404,
@@ -32,6 +34,7 @@ PAGES: dict[str, str] = {}
 visits: Counter[str] = Counter()
 ROBOTS: str | Callable[[], HttpResponse] = ""
 UNTIL = '<meta name="robots" content="max-snippet: 20, unavailable_after: 2031-06-25T15:00:00Z">'
+SAID = ""
 seen: dict[str, Any] = {}
 
 
@@ -105,8 +108,39 @@ def stays(request: HttpRequest) -> HttpResponse:
             continue
 
 
+def leaks(request: HttpRequest) -> HttpResponse:
+    transaction.atomic().__enter__()
+    Note.objects.create(text="never there")
+    return html("<p>Leaky.</p>")
+
+
+def leaks_and_crashes(request: HttpRequest) -> HttpResponse:
+    transaction.atomic().__enter__()
+    raise RuntimeError("in the middle of it")
+
+
+def by_hand(request: HttpRequest) -> HttpResponse:
+    transaction.set_autocommit(False)
+    Note.objects.create(text="never there")
+    return html("<p>By hand.</p>")
+
+
+def interrupts(request: HttpRequest) -> HttpResponse:
+    raise KeyboardInterrupt
+
+
+def is_interrupted(request: HttpRequest) -> HttpResponse:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(30)
+    return html("<p>Nobody is patient.</p>")
+
+
 def forbidden(request: HttpRequest) -> HttpResponse:
     raise PermissionDenied
+
+
+def sign_in(request: HttpRequest) -> HttpResponse:
+    return html('<h1>Sign in</h1><p>To see it.</p><form><input name="p" type="Password"></form>')
 
 
 def to(location: str, status: int = 302) -> Any:
@@ -218,6 +252,17 @@ urlpatterns = [
     path("dies/", dies),
     path("hangs/", hangs),
     path("stays/", stays),
+    path("leaks/", leaks),
+    path("leaks-and-crashes/", leaks_and_crashes),
+    path("by-hand/", by_hand),
+    path("interrupts/", interrupts),
+    path("is-interrupted/", is_interrupted),
+    path("sign-in/", sign_in),
+    path("mine/", to("/sign-in/?return_to=/mine/")),
+    path("ours/", to("/sign-in/?return_to=https%3A//shop.example/ours/", 301)),
+    path("old-sign-in/", to("/sign-in/", 301)),
+    path("with-box/", to("/box/")),
+    path("box/", lambda request: HttpResponse("<header><input type=password></header><main><p>Hi</main>")),
     path("forbidden/", forbidden),
     path("private/", private),
     path("enter/", same_everywhere),
@@ -235,6 +280,7 @@ urlpatterns = [
     path("tag-2/", answer(b"<p>Hi</p>", "text/html", **{"X-Robots-Tag": "noarchive, NOINDEX"})),
     path("meta/", lambda request: html("<p>Hi</p>", head='<meta name="robots" content="noindex">')),
     path("until/", lambda request: html("<p>Hi</p>", head=UNTIL, ETag='"same"')),
+    path("said/", lambda request: HttpResponse("<p>é</p>".encode(), content_type=SAID)),
     path("empty/", lambda request: html("")),
     path("teapot/", lambda request: HttpResponse(status=418)),
     path("busy/", lambda request: HttpResponse(status=503)),

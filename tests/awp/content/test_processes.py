@@ -51,3 +51,16 @@ def test_a_page_that_hangs_is_given_up_without_workers_too(race_database: Databa
     done = run(race_database, f"{RACERS}:hanging_run", 1)
     assert done["counts"]["created"] == MANY
     assert done["why"]["/hangs/"] == ["timeout", "more than 3 seconds"]
+
+
+def test_transactions_that_pages_leave_open_cost_these_pages_only(race_database: Database) -> None:
+    done = run(race_database, f"{RACERS}:leaky_run")
+    assert {path: reason for path, (reason, _detail) in done["why"].items()} == {
+        "/leaks/": "raised",
+        "/leaks-and-crashes/": "raised",
+        "/interrupts/": "raised",
+        "/notes/": "empty",
+    }
+    # Django closes a connection without autocommit when the request ends: that page is as good as on a server.
+    assert done["counts"]["created"] == done["pages"] == MANY + 1
+    assert (done["running"], done["notes"]) == (0, 0)

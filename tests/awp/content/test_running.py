@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import signal
 import zlib
 from typing import Any
 
@@ -15,8 +16,11 @@ from agentweb import page
 from agentweb.awp.content import published, running
 from agentweb.awp.content.models import ContentPage, ContentPart, ContentRun
 from agentweb.awp.content.outcomes import Failed
-from agentweb.awp.content.running import Summary
+from agentweb.awp.content.rendering import LEFT_OPEN, Renderer
+from agentweb.awp.content.running import Run, Summary
+from agentweb.awp.content.runs import Superseded
 from agentweb.wire.clock import clock
+from tests.site.models import Note
 from tests.support.bounded import run_bounded
 
 
@@ -67,6 +71,8 @@ def test_every_page_of_a_sitemap_is_published(site: Any) -> None:
         ("/private/", "login"),
         ("/to-login/", "login"),
         ("/forbidden/", "login"),
+        ("/mine/", "login"),
+        ("/ours/", "login"),
         ("/nowhere/", "gone"),
         ("/meta/", "noindex"),
         ("/tag-2/", "noindex"),
@@ -92,7 +98,9 @@ def test_a_page_that_is_for_nobody_is_left_out_with_its_reason(site: Any, path: 
     assert summary.counts["left_out"] == 1
 
 
-@pytest.mark.parametrize("path", ["/crash/", "/exits/", "/busy/"])
+@pytest.mark.parametrize(
+    "path", ["/crash/", "/exits/", "/busy/", "/interrupts/", "/leaks/", "/leaks-and-crashes/"]
+)
 def test_a_page_that_raises_is_reported_and_the_rest_goes_on(site: Any, path: str) -> None:
     only(site, path, "/articles/red/")
     summary = run()
@@ -101,6 +109,89 @@ def test_a_page_that_raises_is_reported_and_the_rest_goes_on(site: Any, path: st
     assert paths() == {"articles/red": "/articles/red/"}
     assert not summary.is_complete
     assert published.state().updated_at is None
+
+
+def test_a_page_with_a_field_for_a_password_is_one_where_nobody_is_sent_to_log_in(site: Any) -> None:
+    only(site, "/sign-in/", "/old-sign-in/", "/with-box/")
+    run()
+    assert sorted(paths().values()) == ["/box/", "/sign-in/"]
+
+
+def test_a_page_that_begins_a_transaction_and_never_ends_it_has_written_nothing(site: Any) -> None:
+    only(site, "/leaks/", "/articles/red/", "/leaks/?again", "/leaks-and-crashes/")
+    summary = run()
+    assert {each.path: each.why.detail for each in summary.reports} == {
+        "/leaks/": LEFT_OPEN,
+        "/leaks/?again": LEFT_OPEN,
+        "/leaks-and-crashes/": LEFT_OPEN,
+    }
+    assert not Note.objects.exists()
+    assert not ContentRun.objects.filter(is_running=True).exists()
+
+
+def test_ctrl_c_ends_a_run_in_the_middle_of_a_page_and_the_next_one_may_begin(site: Any) -> None:
+    only(site, "/is-interrupted/")
+    # In the background a shell lets its programs ignore it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not ContentRun.objects.filter(is_running=True).exists()
+
+
+def test_a_change_of_what_the_answer_is_said_to_be_is_a_change(site: Any) -> None:
+    only(site, "/said/")
+    site.SAID = "text/plain; charset=utf-8"
+    run()
+    assert text("said") == "<p>é</p>"
+    for kind, expected in (("text/html; charset=utf-8", "é\n"), ("text/html; charset=iso-8859-1", "Ã©\n")):
+        site.SAID = kind
+        run()
+        assert text("said") == expected
+
+
+def test_a_run_is_heard_of_between_the_redirects_of_a_page(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only(site, "/rules/5/")
+    ticks: list[int] = []
+    asked: list[int] = []
+    monkeypatch.setattr(Run, "_tick", lambda run: ticks.append(len(asked)))
+    asking = Renderer.ask
+
+    def ask(renderer: Renderer, path: str, *of: Any) -> Any:
+        asked.append(1)
+        return asking(renderer, path, *of)
+
+    monkeypatch.setattr(Renderer, "ask", ask)
+    run()
+    # One of them is robots.txt, of which there is nothing to be renewed before.
+    assert set(range(1, len(asked) + 1)) <= set(ticks)
+    assert len(asked) == 7
+
+
+def test_a_list_knows_of_each_page_that_was_written_or_removed_at_once(site: Any) -> None:
+    only(site, "/articles/red/", "/articles/blue/")
+    run()
+    site.PAGES["red"] = "A green hat."
+    del site.PAGES["blue"]
+    with running.begin() as found:
+        states = [published.state().revision for _ in found.pages()]
+    assert [state.partition(".")[2] for state in states] == ["1", "2"]
+    assert ContentRun.objects.latest("pk").changes == 2
+
+
+def test_a_run_that_was_taken_for_dead_removes_nothing(site: Any) -> None:
+    only(site, "/articles/red/", "/articles/blue/")
+    run()
+    site.PAGES.clear()
+    with running.begin() as found:
+        ContentRun.objects.update(is_running=False)
+        with pytest.raises(Superseded):
+            list(found.pages())
+    assert len(paths()) == 2
 
 
 def test_what_a_crashing_page_raised_is_in_the_report(site: Any) -> None:

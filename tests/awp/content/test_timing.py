@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import suppress
 
 import pytest
 
-from agentweb.awp.content.timing import OutOfTime, at_most
+from agentweb.awp.content.timing import OutOfTime, at_most, telling_interrupts
 
 
 def hang() -> None:
@@ -71,3 +72,18 @@ def test_in_other_threads_nothing_is_limited() -> None:
     thread.start()
     thread.join()
     assert done == ["done"]
+
+
+def test_only_an_interrupt_from_outside_is_told_as_one() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with telling_interrupts() as is_interrupted, suppress(KeyboardInterrupt):
+            raise KeyboardInterrupt
+        assert not is_interrupted()
+        with telling_interrupts() as is_interrupted, suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+            threading.Event().wait(30)
+        assert is_interrupted()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -18,7 +18,8 @@ _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,8}")
 @dataclass(frozen=True, slots=True)
 class Head:
     """Texts are empty where the page has none. ``base`` is what its links are relative to, ``site_name`` how the page
-    says that the site is called."""
+    says that the site is called. ``asks_password`` is whether the page itself does, and not only what stands around its
+    content."""
 
     title: str
     description: str
@@ -26,6 +27,7 @@ class Head:
     canonical: str
     is_noindex: bool
     base: str
+    asks_password: bool = False
     site_name: str = ""
 
 
@@ -50,8 +52,15 @@ def head_of(root: Element, url: str) -> Head:
         canonical=_canonical(root, base),
         is_noindex=is_noindex,
         base=base,
+        asks_password=any(map(_asks_password, root.iter("input"))),
         site_name=said.get("og:site_name", ""),
     )
+
+
+def _asks_password(element: Element) -> bool:
+    if (element.get("type") or "").strip().lower() != "password":
+        return False
+    return next(element.iterancestors("header", "nav", "footer", "aside", "dialog"), None) is None
 
 
 def _base(root: Element, url: str) -> str:
