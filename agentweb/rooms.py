@@ -35,9 +35,7 @@ def switched_on() -> tuple[str, ...]:
     """The rooms that are on, by the setting ROOMS: where it is unset, all but those that have to be named."""
     wanted = conf.get("ROOMS")
     return tuple(
-        room
-        for room in ROOMS
-        if (room in wanted if wanted is not None else room not in conf.UNLESS_NAMED)
+        room for room in ROOMS if (room in wanted if wanted is not None else room not in conf.UNLESS_NAMED)
     )
 
 
