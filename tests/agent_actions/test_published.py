@@ -96,11 +96,16 @@ def test_the_site_s_keys_are_listed_and_a_new_one_appears_in_time():
 @pytest.mark.requirement("AA-2.25", "AA-2.26", "AA-2.28")
 def test_endpoints_are_absolute_and_answer():
     endpoints = json.loads(send("GET", MANIFEST).content)["endpoints"]
-    assert endpoints == {
-        "receipts": "https://shop.example/agent-actions/receipts",
-        "revocations": "https://shop.example/agent-actions/revocations",
-    }
+    assert (
+        endpoints.items()
+        >= {
+            "receipts": "https://shop.example/agent-actions/receipts",
+            "refunds": "https://shop.example/agent-actions/refunds",
+            "revocations": "https://shop.example/agent-actions/revocations",
+        }.items()
+    )
     assert send("GET", endpoints["receipts"].removeprefix("https://shop.example")).status_code == 401
+    assert send("POST", endpoints["refunds"].removeprefix("https://shop.example")).status_code == 401
     assert send("GET", endpoints["revocations"].removeprefix("https://shop.example")).status_code == 200
 
 
