@@ -22,6 +22,7 @@ from agentweb.client.agent import AgentClient
 from agentweb.client.approvals.policy import ApprovalPolicy
 from agentweb.client.errors import SiteError
 from agentweb.client.keystore import KeyStore
+from agentweb.models import Mandate
 from agentweb.testing import clock, mandate
 from agentweb.wire.errors import AgentError
 from tests.site.models import Note
@@ -173,6 +174,22 @@ def test_money_from_the_mandate_to_the_receipts(agent: AgentClient) -> None:
     assert (receipt["id"], receipt["amount"], receipt["grant"]) == (result.value["receipt"], "19.90", held)
     assert agent.verify_receipt(ORIGIN, receipt) is None
     assert agent.keystore.site("shop.example").spent == {held: 19_90}
+
+
+def test_lost_answer_of_a_payment_is_one_charge_and_one_receipt(agent: AgentClient, network: Lossy) -> None:
+    held = issue(agent, "shop:pay", spending="USD:50.00/60.00")
+    agent.discover_actions(ORIGIN)
+    order = {"item": "tea", "price": Decimal("19.90")}
+    network.lose = 2
+    assert refusal(agent, "pay", order).code == "site_unreachable"
+    result = agent.call_action(ORIGIN, "pay", order)
+    assert result.replayed
+    assert isinstance(result.value, dict)
+    assert [(each["id"], each["amount"]) for each in agent.receipts(ORIGIN)] == [
+        (result.value["receipt"], "19.90")
+    ]
+    assert agent.keystore.site("shop.example").spent == {held: 19_90}
+    assert [row.spent for row in Mandate.objects.all()] == [19_90]
     # 40.10 is left, and the client knows.
     assert refusal(agent, "pay", {"item": "tea", "price": Decimal("40.11")}).code == "grant_required"
     agent.call_action(ORIGIN, "pay", {"item": "tea", "price": Decimal("40.10")})

@@ -36,8 +36,11 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
+    """``tests`` are all node ids without parameters, and whether each runs."""
+
     proofs: list[Proof] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    tests: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ def scan_tree(tests: Path) -> Scan:
         scan = scan_source(path.read_text(encoding="utf-8"), path.relative_to(tests.parent).as_posix())
         found.proofs.extend(scan.proofs)
         found.problems.extend(scan.problems)
+        found.tests.update(scan.tests)
     return found
 
 
@@ -98,6 +102,7 @@ class _Reader:
             ):
                 own = marks + self._marks(statement.decorator_list)
                 test = f"{node_id}::{statement.name}"
+                self.scan.tests[test] = own.runs
                 # dict: a test may meet the same id on its class and on itself
                 self.scan.proofs.extend(Proof(id_, test, own.runs) for id_ in dict.fromkeys(own.ids))
 
