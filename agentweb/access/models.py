@@ -187,10 +187,12 @@ class Session(models.Model):
 
 
 class Pairing(models.Model):
-    """A program's request for a session, until a person decided about it or it is too late.
+    """A program's request for a session or a grant, until a person decided about it or it is too late.
 
-    ``id`` and ``token_digest`` are those of the session that it becomes. Of the code that the person types there is
-    only a keyed digest. ``wanted`` is what the program asks for, as JSON (see ``pairing.Wanted``).
+    ``id`` and ``token_digest`` are those of the session that it becomes. A request for a grant has a ``subject``, the
+    key that asks and that the grant will be for; nobody has its token, and ``grant_id`` is what was given. Of the code
+    that the person types there is only a keyed digest. ``wanted`` is what the program asks for, as JSON (see
+    ``pairing.Wanted``).
     """
 
     class State(models.TextChoices):
@@ -199,12 +201,15 @@ class Pairing(models.Model):
         DENIED = "denied"
         CANCELLED = "cancelled"
 
-    id = models.CharField(max_length=25, primary_key=True, help_text="ss_ and 22 characters.")
+    id = models.CharField(max_length=25, primary_key=True, help_text="ss_ or gq_, and 22 characters.")
     token_digest = models.CharField(max_length=64, unique=True, editable=False, help_text="SHA-256, hex.")
     code_digest = models.CharField(max_length=64, editable=False, help_text="HMAC with SHA-256, hex.")
     address = models.CharField(max_length=64, blank=True, editable=False, help_text="HMAC with SHA-256, hex.")
-    client_name = models.CharField(max_length=100)
+    client_name = models.CharField(max_length=100, blank=True)
+    subject = models.CharField(max_length=KEY_LENGTH, blank=True)
+    reason = models.CharField(max_length=200, blank=True)
     wanted = models.TextField(editable=False)
+    grant_id = models.CharField(max_length=GRANT_ID_LENGTH, blank=True)
     state = models.CharField(max_length=9, choices=State.choices, default=State.PENDING)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(db_index=True)
@@ -225,6 +230,7 @@ class Pairing(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["address"], condition=Q(state="pending"), name="agentweb_pairings_waiting"),
+            models.Index(fields=["subject"], condition=Q(state="pending"), name="agentweb_keys_waiting"),
         ]
 
     def __str__(self) -> str:

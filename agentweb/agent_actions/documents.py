@@ -6,7 +6,7 @@ from agentweb import conf
 from agentweb.access import callers
 from agentweb.access.callers import Caller
 from agentweb.agent_actions import published
-from agentweb.agent_actions.mount import ENDPOINTS, FLOWS, MANIFEST, NEGOTIATION
+from agentweb.agent_actions.mount import ENDPOINTS, FLOWS, GRANTS, MANIFEST, NEGOTIATION
 from agentweb.http.bodies import MEDIA_TYPE
 from agentweb.http.documents import Place, PublicDocument
 from agentweb.http.headers import Document
@@ -28,6 +28,8 @@ def _endpoints() -> dict[str, str]:
     found = dict(ENDPOINTS)
     if conf.get("FLOWS_ON_SERVER"):
         found["flows"] = FLOWS
+    if conf.get("GRANT_REQUESTS"):
+        found["grants"] = GRANTS
     if negotiator.is_set():
         found["negotiation"] = NEGOTIATION
     return found

@@ -14,5 +14,7 @@ REVOCATIONS: Final = f"{OWN_NAME}/revocations"
 FLOWS: Final = f"{OWN_NAME}/flows"
 """Where the site runs flows, with FLOWS_ON_SERVER."""
 NEGOTIATION: Final = f"{OWN_NAME}/negotiations"
+GRANTS: Final = f"{OWN_NAME}/grants"
+"""Where agents ask people for grants, with GRANT_REQUESTS."""
 ENDPOINTS: Final = {"receipts": RECEIPTS, "refunds": REFUNDS, "revocations": REVOCATIONS}
 """What the manifest's ``endpoints`` name, and where it is; see ``documents`` for those that not every site has."""

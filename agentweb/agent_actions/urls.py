@@ -9,8 +9,10 @@ from django.urls import URLPattern, URLResolver, re_path
 
 from agentweb import conf
 from agentweb.agent_actions.flows import FlowView
+from agentweb.agent_actions.grant_requests import GrantRequestsView, GrantRequestView
 from agentweb.agent_actions.mount import (
     FLOWS,
+    GRANTS,
     MANIFEST,
     NEGOTIATION,
     OWN_NAME,
@@ -52,6 +54,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(rf"^{FLOWS}/(?P<flow_name>[^/]+)/?$", FlowView.as_view(), name="flow"),
     re_path(rf"^{NEGOTIATION}/?$", NegotiationsView.as_view(), name="negotiations"),
     re_path(rf"^{NEGOTIATION}/(?P<negotiation_id>[^/]+)/?$", NegotiationView.as_view(), name="negotiation"),
+    re_path(rf"^{GRANTS}/?$", GrantRequestsView.as_view(), name="grants"),
+    re_path(
+        rf"^{GRANTS}/requests/(?P<grant_request_id>[^/]+)/?$",
+        GrantRequestView.as_view(),
+        name="grant-request",
+    ),
     re_path(rf"^{OWN_NAME}(?:/|$)", NothingHere.as_view()),
     CatalogResolver(),
 ]
@@ -72,5 +80,6 @@ cors.keep_off("agent_actions", _beginnings)
 advertise(Door("agent_actions", f"/{MANIFEST}", "application/json", is_well_known=True))
 advertise(Door("receipts", f"/{RECEIPTS}", "application/json"))
 advertise(Door("refunds", f"/{REFUNDS}", "application/json"))
+advertise(Door("grants", f"/{GRANTS}", "application/json", is_open=lambda: bool(conf.get("GRANT_REQUESTS"))))
 advertise(Door("negotiation", f"/{NEGOTIATION}", "application/json", is_open=negotiator.is_set))
 advertise(Door("revocations", f"/{REVOCATIONS}", "application/json"))

@@ -11,28 +11,24 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from rest_framework.request import Request
 
 from agentweb import conf
 from agentweb.access import callers, mandates, pairing, sessions, tokens
-from agentweb.access.issuing import check_mandate
 from agentweb.access.pairing import NO_SCOPE, Wanted
 from agentweb.aip.addresses import is_path, named_page
 from agentweb.catalog.page_paths import canonical
-from agentweb.catalog.scopes_in_use import scopes_in_use
 from agentweb.http import authentication, bodies
 from agentweb.http.addresses import address_of
-from agentweb.http.request_members import Members, Note, no_such_member, unknown_names
+from agentweb.http.request_members import Members, Note
 from agentweb.http.views import AgentView, json_response
-from agentweb.wire.errors import AuthenticationError, Code, MoneyError
-from agentweb.wire.grant_shape import MAX_SCOPES
-from agentweb.wire.grants import GrantDocument, Mandate
+from agentweb.http.wanted import read_mandate, read_scopes_or_none
+from agentweb.wire.errors import AuthenticationError, Code
+from agentweb.wire.grants import GrantDocument
 from agentweb.wire.json_writing import dumps
-from agentweb.wire.money import CURRENCIES, format_amount, parse_amount
-from agentweb.wire.scopes import check_pattern, covers
+from agentweb.wire.money import format_amount
 from agentweb.wire.strict_json import Json, loads
 from agentweb.wire.visible import visible
 
@@ -119,8 +115,8 @@ def read(sent: Json) -> tuple[str, Wanted]:
     """The members of a request for a session: the program's name and what it wants. InputError with every problem."""
     members = Members(sent, _MEMBERS)
     name = members.read("client_name", _client_name, is_required=True)
-    scopes = members.read("scopes", _scopes)
-    mandate = members.read("mandate", _read_mandate)
+    scopes = members.read("scopes", read_scopes_or_none)
+    mandate = members.read("mandate", read_mandate)
     pages = members.read("pages", _pages)
     members.refuse_problems()
     return str(name), Wanted(scopes=scopes, mandate=mandate, pages=pages or ())
@@ -133,63 +129,6 @@ def _client_name(value: Json, note: Note) -> str:
     for each in sessions.check_client_name(value):
         note((), each["code"], each["message"])
     return value.strip()
-
-
-def _scopes(value: Json, note: Note) -> tuple[str, ...]:
-    if not isinstance(value, list) or not 1 <= len(value) <= MAX_SCOPES:
-        note(
-            (),
-            "count",
-            f"scopes is a list of 1 to {MAX_SCOPES} scopes; leave it out to let the person choose.",
-        )
-        return ()
-    known = [scope for scope in scopes_in_use(AnonymousUser()) if scope]
-    for place, pattern in enumerate(value):
-        try:
-            check_pattern(pattern)
-        except ValueError as error:
-            note((place,), "format", str(error))
-            continue
-        if pattern != "*" and not any(covers(str(pattern), scope) for scope in known):
-            # Of what only some people may see, nothing is said: they are offered it when scopes are left out.
-            note(
-                (place,),
-                "unknown_scope",
-                "No action that everybody can see asks for this scope. Use the scopes of the manifests, or leave "
-                "scopes out to let the person choose.",
-            )
-    return tuple(dict.fromkeys(map(str, value)))
-
-
-def _read_mandate(value: Json, note: Note) -> Mandate | None:
-    if not isinstance(value, dict):
-        note((), "type", 'mandate is {"currency": "USD", "per_tx": "20.00", "total": "50.00"}.')
-        return None
-    for name in unknown_names(value, {"currency", "per_tx", "total"}):
-        note((name,), "unknown_field", no_such_member(name))
-    currency = value.get("currency")
-    if not isinstance(currency, str) or currency not in CURRENCIES:
-        note(("currency",), "currency", "currency is an active ISO 4217 code, such as USD.")
-        return None
-    amounts = {name: _amount(value.get(name), currency, name, note) for name in ("per_tx", "total")}
-    per_tx, total = amounts["per_tx"], amounts["total"]
-    if per_tx is None or total is None:
-        return None
-    mandate = Mandate(currency, per_tx, total)
-    for each in check_mandate(mandate):
-        note((each["field"].removeprefix("mandate."),), each["code"], each["message"])
-    return mandate
-
-
-def _amount(value: Json, currency: str, name: str, note: Note) -> int | None:
-    if not isinstance(value, str):
-        note((name,), "type", f'{name} is a text such as "{format_amount(2_000, currency)}".')
-        return None
-    try:
-        return parse_amount(value, currency)
-    except MoneyError as error:
-        note((name,), "amount", error.message)
-        return None
 
 
 def _pages(value: Json, note: Note) -> tuple[str, ...]:

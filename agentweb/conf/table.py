@@ -150,6 +150,12 @@ SETTINGS: Final[dict[str, Setting]] = {
         "Whether the site runs flows itself, at endpoints.flows of the manifest; one grant must then cover every step.",
         values.switch,
     ),
+    "GRANT_REQUESTS": Setting(
+        "site",
+        False,
+        "Whether agents may ask people for grants, at endpoints.grants of the manifest. Needs the pages for people.",
+        values.switch,
+    ),
     "MAX_BODY_BYTES": Setting(
         "limits", 1_048_576, "Largest request body that is read.", values.whole(1_024, 104_857_600)
     ),
@@ -184,20 +190,26 @@ SETTINGS: Final[dict[str, Setting]] = {
     "PAIRING_RATE": Setting(
         "limits",
         (0.05, 20),
-        "Requests for a session that one address may make: (a second, burst).",
+        "Requests for a session or a grant that one address may make: (a second, burst).",
         values.rate,
     ),
     "OPEN_PAIRINGS": Setting(
         "limits",
         10_000,
-        "Requests for a session that may wait for a person at once, of all programs together.",
+        "Requests for a session or a grant that may wait for a person at once, of all programs together.",
         values.whole(1, 10_000_000),
     ),
     "OPEN_PAIRINGS_PER_ADDRESS": Setting(
         "limits",
         100,
-        "Requests for a session that may wait for a person at once, of all programs at one address.",
+        "Requests for a session or a grant that may wait for a person at once, of all programs at one address.",
         values.whole(1, 10_000_000),
+    ),
+    "OPEN_GRANT_REQUESTS": Setting(
+        "limits",
+        5,
+        "Requests for a grant that may wait for a person at once, of one key.",
+        values.whole(1, 1_000),
     ),
     "CODE_RATE": Setting(
         "limits",
@@ -263,7 +275,7 @@ SETTINGS: Final[dict[str, Setting]] = {
     ),
     "GRANT_MAX_DAYS": Setting("grants", 90, "Longest life of a grant.", values.whole(1, 3_650)),
     "PAIRING_MINUTES": Setting(
-        "grants", 15, "How long a program's request for a session waits for a person.", values.whole(1, 60)
+        "grants", 15, "How long a request for a session or a grant waits for a person.", values.whole(1, 60)
     ),
     "SIGNATURE_MAX_SECONDS": Setting(
         "grants", 300, "Longest time between a signature's created and expires.", values.whole(1, 300)

@@ -25,11 +25,13 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from agentweb import conf
 from agentweb.access import callers
 from agentweb.access.callers import Caller
 from agentweb.access.limits import Allowance
 from agentweb.http import answers, authentication, bodies, headers, queries
 from agentweb.http.errors import as_agent_error, error_response, last_resort
+from agentweb.http.mount import path_of
 from agentweb.http.target import origin_of, site_of, target_of
 from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import AgentError, Code, RequestError
@@ -138,11 +140,18 @@ class AgentView(APIView):
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]
         """Any exception as JSON. DEBUG does not matter: a traceback is for the log."""
         try:
-            error = self.told(as_agent_error(exc, self.request_id))
+            error = self.told(self._with_grants_url(as_agent_error(exc, self.request_id)))
             return error_response(error, self.http_request, self.request_id, self.beside_error)
         except Exception:
             logger.exception("%s: the error could not be answered", self.request_id)
             return last_resort(self.request_id, self.beside_error)
+
+    def _with_grants_url(self, error: AgentError) -> AgentError:
+        if error.code == Code.GRANT_REQUIRED and conf.get("GRANT_REQUESTS"):
+            path = path_of("grants")
+            if path is not None:
+                error.extra.setdefault("grants_url", origin_of(self.http_request) + path)
+        return error
 
     def told(self, error: AgentError) -> AgentError:
         """The error as the clients of a room know it. A room whose protocol words it in its own way does that here."""

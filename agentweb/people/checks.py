@@ -1,7 +1,7 @@
 """System checks of the pages for people.
 
 ========== ==============================================================================================
-W050       people are needed, for a call or to connect an agent, and something is in the way of the pages
+W050       people are needed, for a call, a grant or to connect an agent, and something is in the way of the pages
 W059       LOGIN_URL is the admin's login, which lets staff in and nobody else
 ========== ==============================================================================================
 """
@@ -20,6 +20,7 @@ from django.template.loader import get_template
 from django.urls import NoReverseMatch, Resolver404, ResolverMatch, get_script_prefix, resolve, reverse
 from django.utils.module_loading import import_string
 
+from agentweb import conf
 from agentweb.catalog.registry import registry
 from agentweb.people.views import ApprovalView
 
@@ -33,6 +34,8 @@ def check_approval_pages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         needed = f"The action {waiting[0]!r} waits for a person, and nobody can approve it"
     elif registry.pages():
         needed = "Agents send people to connect them with the site's pages, and nobody can"
+    elif conf.get("GRANT_REQUESTS"):
+        needed = "GRANT_REQUESTS lets agents ask people for grants, and nobody can give one"
     else:
         return []
     if not getattr(settings, "ROOT_URLCONF", None):

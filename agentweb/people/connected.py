@@ -75,7 +75,7 @@ class AgentsView(PersonView):
             "connected": connected,
             "keys": _keys_of(self.person),
             "waiting": approvals.waiting_for(self.person).count(),
-            "new": next((each.name for each in connected if each.kind == "session" and each.id == new), None),
+            "new": next((each for each in connected if each.id == new), None),
             "was_denied": "denied" in request.GET,
             "was_ended": "ended" in request.GET,
         }

@@ -49,13 +49,13 @@ class ConnectView(PersonView):
                 return self._too_late(request, code)
             return see_other(_after(pairing.State.DENIED, found.pk))
         form = TermsForm(
-            request.POST, offers=offers_for(self.person, wanted_by(found)), asked=wanted_by(found).mandate
+            request.POST, offers=offers_for(self.person, wanted_by(found)), wanted=wanted_by(found)
         )
         if decision != "approve":
             return self._show(request, found, code, form, status=400)
         if form.is_valid():
             try:
-                session = pairing.approve(
+                given = pairing.approve(
                     found,
                     by=self.person,
                     site=site_of(origin_of(request)),
@@ -67,9 +67,9 @@ class ConnectView(PersonView):
             except AgentError as error:
                 form.add_error(None, error.message)
             else:
-                if session is None:
+                if given is None:
                     return self._too_late(request, code)
-                return see_other(_after(pairing.State.APPROVED, session.pk))
+                return see_other(_after(pairing.State.APPROVED, given))
         return self._show(request, found, code, form, status=422)
 
     def _consent(self, request: HttpRequest, code: str) -> HttpResponse:
@@ -80,7 +80,7 @@ class ConnectView(PersonView):
         if found is None:
             return self._ask(request, wrong=True, status=404)
         wanted = wanted_by(found)
-        form = TermsForm(None, offers=offers_for(self.person, wanted), asked=wanted.mandate)
+        form = TermsForm(None, offers=offers_for(self.person, wanted), wanted=wanted)
         return self._show(request, found, code, form)
 
     def _find(self, request: HttpRequest, code: str) -> Pairing | None:
@@ -91,6 +91,8 @@ class ConnectView(PersonView):
     ) -> HttpResponse:
         context = {
             "agent_name": visible(found.client_name),
+            "agent_key": found.subject,
+            "reason": visible(found.reason),
             "person": visible(self.person.get_username()),
             "code": pairing.spelt(code),
             "expires_at": found.expires_at,
@@ -106,7 +108,7 @@ class ConnectView(PersonView):
     def _too_late(self, request: HttpRequest, code: str) -> HttpResponse:
         before = pairing.decided_before(code, by=self.person)
         if before is not None:
-            return see_other(_after(before.state, before.pk))
+            return see_other(_after(before.state, before.grant_id if before.subject else before.pk))
         return self._ask(request, wrong=True, status=404)
 
     def _refuse(self, request: HttpRequest, refusal: AgentError) -> HttpResponse:

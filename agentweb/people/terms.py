@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from django import forms
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from agentweb.access import grants
+from agentweb.access.pairing import Wanted
 from agentweb.access.sessions import MAX_CLIENT_NAME, check_client_name
 from agentweb.people.offers import Offer, Offers, granted
 from agentweb.wire.errors import MoneyError
@@ -17,8 +18,10 @@ from agentweb.wire.grant_shape import MAX_SCOPES
 from agentweb.wire.grants import Mandate
 from agentweb.wire.money import CURRENCIES, format_amount, parse_amount
 
+_MINUTE: Final = 60
 _HOUR: Final = 3_600
 _DAY: Final = 24 * _HOUR
+ANYTHING: Final = Wanted()
 LIVES: Final = (
     (_HOUR, gettext_lazy("1 hour")),
     (_DAY, gettext_lazy("1 day")),
@@ -45,11 +48,15 @@ class TermsForm(forms.Form):
     total = forms.CharField(required=False, max_length=40)
     life = forms.ChoiceField()
 
-    def __init__(self, data: Any, *, offers: Offers, asked: Mandate | None = None) -> None:
+    def __init__(self, data: Any, *, offers: Offers, wanted: Wanted = ANYTHING) -> None:
         super().__init__(data)
         self._ticked: list[str] | None = None if data is None else data.getlist("scopes")
         self.offers = offers
-        self.asked = asked
+        self.asked = wanted.mandate
+        self._longest = grants.max_life()
+        if wanted.expires_in is not None:
+            self._longest = min(self._longest, wanted.expires_in)
+        self._is_length_asked = wanted.expires_in is not None
         self.terms: dict[str, Any] = {}
         self._choose("scopes", [(each.scope, each.scope) for each in offers.items])
         self._choose("life", [(str(seconds), label) for seconds, label in self._lives()])
@@ -62,7 +69,7 @@ class TermsForm(forms.Form):
 
     def lives(self) -> Iterator[tuple[str, Any, bool]]:
         """Each duration: value, words, whether it is chosen."""
-        chosen = self.data.get("life") if self.is_bound else str(_DAY)
+        chosen = self.data.get("life") if self.is_bound else str(min(_DAY, self._longest))
         for seconds, label in self._lives():
             yield str(seconds), label, str(seconds) == chosen
 
@@ -145,12 +152,26 @@ class TermsForm(forms.Form):
         return "" if self.asked is None else format_amount(getattr(self.asked, name), self.asked.currency)
 
     def _lives(self) -> list[tuple[int, Any]]:
-        return [(seconds, label) for seconds, label in LIVES if seconds <= grants.max_life()]
+        shorter: list[tuple[int, Any]] = [each for each in LIVES if each[0] <= self._longest]
+        if self._is_length_asked and all(seconds != self._longest for seconds, _label in shorter):
+            shorter.append((self._longest, in_words(self._longest)))
+        return shorter
 
     def _choose(self, name: str, choices: Any) -> None:
         field = self.fields[name]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101 - tells the type
         field.choices = choices
+
+
+def in_words(seconds: int) -> str:
+    """A duration in its largest whole unit, and in seconds when it has no larger one."""
+    if seconds % _DAY == 0:
+        return ngettext("%d day", "%d days", seconds // _DAY) % (seconds // _DAY)
+    if seconds % _HOUR == 0:
+        return ngettext("%d hour", "%d hours", seconds // _HOUR) % (seconds // _HOUR)
+    if seconds % _MINUTE == 0:
+        return ngettext("%d minute", "%d minutes", seconds // _MINUTE) % (seconds // _MINUTE)
+    return ngettext("%d second", "%d seconds", seconds) % seconds
 
 
 class TokenForm(TermsForm):

@@ -82,6 +82,7 @@ class Code(StrEnum):
     MANDATE_EXCEEDED = "mandate_exceeded"
     NEEDS_HUMAN = "needs_human"
     APPROVAL_DENIED = "approval_denied"
+    REQUEST_EXPIRED = "request_expired"
     # money
     AMOUNT_INVALID = "amount_invalid"
     PAYMENT_DECLINED = "payment_declined"
@@ -204,6 +205,7 @@ STATUS: Final[dict[str, int]] = {
     Code.MANDATE_EXCEEDED: 403,  # 403, not 402: a 402 makes x402 clients pay
     Code.NEEDS_HUMAN: 428,
     Code.APPROVAL_DENIED: 403,
+    Code.REQUEST_EXPIRED: 410,
     Code.AMOUNT_INVALID: 422,
     Code.PAYMENT_DECLINED: 402,
     Code.PAYMENT_UNKNOWN: 503,

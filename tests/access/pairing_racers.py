@@ -12,6 +12,9 @@ from agentweb.access.models import Grant, Pairing, Revocation, Session
 from agentweb.access.pairing import Wanted
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError
+from agentweb.wire.signing import SigningKey
+
+KEY = SigningKey.from_seed(b"the agent that asks for a grant ")
 
 
 def prepare() -> dict[str, Any]:
@@ -45,6 +48,43 @@ def outcome(ident: str) -> dict[str, Any]:
         "sessions": Session.objects.filter(expires_at__gt=now_datetime()).count(),
         "grants": Grant.objects.count(),
     }
+
+
+def prepare_request() -> dict[str, Any]:
+    """Two people, and an agent that asks for a grant and waits."""
+    site_keys.ensure_active_key()
+    wanted = Wanted(scopes=("cart:write",), expires_in=60)
+    started = pairing.start(subject=KEY.public, reason="To shop.", wanted=wanted, address="192.0.2.1")
+    return {
+        "id": started.id,
+        "users": [User.objects.create_user(name).pk for name in ("ann", "bob")],
+    }
+
+
+def answer_or_look(ident: str, users: list[Any], racer: int) -> list[Any]:
+    """Two thirds approve, each time another person; one third, the agent, looks. What this one saw or did."""
+    while True:
+        try:
+            if racer % 3 == 2:
+                found = pairing.look(ident, subject=KEY.public)
+                return ["saw", None if found.chain is None else found.chain[0].id]
+            by = User.objects.get(pk=users[racer % 3])
+            given = pairing.approve(
+                Pairing.objects.get(pk=ident),
+                by=by,
+                scopes=["cart:write"],
+                mandate=None,
+                expires_in=60,
+                site="shop.example",
+            )
+            return ["gave", given, by.pk]
+        except OperationalError as error:
+            if "locked" not in str(error):
+                raise
+
+
+def given() -> list[list[Any]]:
+    return [[grant.pk, grant.user_id, grant.subject] for grant in Grant.objects.all()]
 
 
 def begin(number: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.access.pairing_racers import KEY
 from tests.support.races import Database, race, run
 
 RACERS = "tests.access.pairing_racers"
@@ -36,6 +37,21 @@ def test_eight_who_approve_begin_one_session(race_database: Database) -> None:
     )
     assert sorted(answers) == [""] * (PROCESSES - 1) + ["approved"]
     assert run(race_database, f"{RACERS}:outcome", given["id"])["sessions"] == 1
+
+
+def test_two_people_who_give_a_grant_at_once_give_one_and_the_agent_sees_none_or_that(
+    race_database: Database,
+) -> None:
+    waits = run(race_database, f"{RACERS}:prepare_request")
+    answers = race(
+        race_database,
+        f"{RACERS}:answer_or_look",
+        [[waits["id"], waits["users"], racer] for racer in range(PROCESSES)],
+    )
+    [[_, ident, person]] = [answer for answer in answers if answer[0] == "gave" and answer[1]]
+    assert run(race_database, f"{RACERS}:given") == [[ident, person, KEY.public]]
+    assert {seen for what, seen, *_ in answers if what == "saw"} <= {None, ident}
+    assert run(race_database, f"{RACERS}:answer_or_look", waits["id"], waits["users"], 2) == ["saw", ident]
 
 
 def test_logging_out_eight_times_at_once_ends_each_session_once(race_database: Database) -> None:
