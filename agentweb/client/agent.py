@@ -28,7 +28,7 @@ from agentweb.client.inputs import Prepared
 from agentweb.client.invoking import ActionResult, Invoking, Wish
 from agentweb.client.keystore import KeyStore
 from agentweb.client.manifest import Manifest
-from agentweb.client.negotiating import Negotiation, Table
+from agentweb.client.negotiating import Negotiation, Tables
 from agentweb.client.pending import PendingCall, PendingCalls
 from agentweb.client.receipts import read_all, read_head
 from agentweb.client.refunding import Refund
@@ -37,7 +37,7 @@ from agentweb.client.spending import check_head, count
 from agentweb.wire import clock as wire_clock
 from agentweb.wire.errors import ClientError, Code
 from agentweb.wire.grants import GrantDocument, Mandate
-from agentweb.wire.money import format_amount, parse_amount
+from agentweb.wire.money import format_amount
 from agentweb.wire.receipts import verify_receipt
 from agentweb.wire.strict_json import Json
 
@@ -91,6 +91,7 @@ class AgentClient:
         self._flows = FlowRunning(self._session, self._invoking, self._runs)
         self._endpoints = Endpoints(self._session, self._pending)
         self._requests = GrantRequests(_beside(keystore, "requests"), self._endpoints)
+        self._tables = Tables(self._session, self._endpoints)
         self._finder = Finder(
             _beside(keystore, "sites"), http=http, allowed=allow_hosts, clock=clock, index_url=index_url
         )
@@ -369,12 +370,11 @@ class AgentClient:
         The answer has the site's counter-offer, and ``counter``, ``accept`` and ``reject`` to go on. Signed under the
         grant that could pay the price, because an agreement holds for that one.
         """
-        table = self._table(url, currency, price)
-        return table.open(terms, price, note)
+        return self._tables.paying(url, currency, price).open(terms, price, note)
 
     def negotiation(self, url: str, ident: str, currency: str) -> Negotiation:
         """How a negotiation (``ng_…``) stands, to go on with it."""
-        return self._table(url, currency, None).look(ident)
+        return self._tables.find(url, ident, currency)
 
     def request_grant(
         self,
@@ -443,19 +443,6 @@ class AgentClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _table(self, url: str, currency: str, price: str | int | Decimal | None) -> Table:
-        manifest = self._session.discovery.load(url)
-        amount = None if price is None else parse_amount(price, currency, field="price")
-        paying = self._session.need(manifest.site, spends=True, currency=currency, amount=amount)
-        chain = self._session.narrowest(paying) or self._session.any_grant(manifest.site)
-        if chain is None:
-            raise ClientError(
-                Code.GRANT_REQUIRED,
-                f"There is no grant for {manifest.site} that is valid now; ask for one.",
-                site=manifest.site,
-            )
-        return Table(self._endpoints, manifest, currency, chain)
 
     def _described(self, chain: Chain) -> dict[str, Any]:
         leaf = chain[-1]

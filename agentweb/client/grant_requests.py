@@ -101,7 +101,8 @@ class GrantRequests:
 def _parse(value: Json, manifest: Manifest, known: GrantRequest | None = None) -> GrantRequest:
     if not isinstance(value, dict):
         raise ClientError(Code.RESPONSE_INVALID, f"{manifest.site} answered no grant request.")
-    given = next((value[name] for name in ("agent_grant", "grant") if value.get(name)), None)
+    # The whole chain, where there is more of it than the grant itself.
+    given = value.get("header") or value.get("grant")
     ident = value.get("request_id", known.id if known else None)
     code = value.get("user_code", known.user_code if known else "")
     page = value.get("approve_url", known.approve_url if known else "")

@@ -45,8 +45,13 @@ class Known:
 
 def narrowest(chains: Iterable[Chain], need: Need, known: Known) -> Chain | None:
     """The chain to sign with, or None. Equal sets of chains give the same answer in any order."""
+    return next(iter(by_width(chains, need, known)), None)
+
+
+def by_width(chains: Iterable[Chain], need: Need, known: Known) -> list[Chain]:
+    """All chains that will do, the narrowest first."""
     candidates = [chain for chain in chains if is_candidate(chain, need, known)]
-    return min(candidates, key=lambda chain: _order(chain, need, known), default=None)
+    return sorted(candidates, key=lambda chain: _order(chain, need, known))
 
 
 def is_candidate(chain: Chain, need: Need, known: Known) -> bool:

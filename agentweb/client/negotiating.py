@@ -12,8 +12,10 @@ from typing import Any
 from urllib.parse import quote
 
 from agentweb.client.endpoints import Endpoints
+from agentweb.client.errors import SiteError
 from agentweb.client.grant_texts import Chain
 from agentweb.client.manifest import Manifest
+from agentweb.client.session import Session
 from agentweb.wire.agreements import verify_agreement
 from agentweb.wire.errors import ClientError, Code
 from agentweb.wire.money import format_amount, parse_amount
@@ -32,7 +34,7 @@ class Negotiation:
     offer: Mapping[str, Any] | None
     agreement: Mapping[str, Any] | None
     value: Json
-    _table: Table = field(repr=False)
+    _table: Table = field(repr=False, compare=False)
 
     def counter(self, price: Amount) -> Negotiation:
         """Offer another price."""
@@ -127,6 +129,50 @@ class Table:
             raise ClientError(
                 Code.RESPONSE_INVALID, f"The site's agreement does not hold ({reason}).", reason=reason
             )
+
+
+class Tables:
+    """Chooses the grant to negotiate under."""
+
+    def __init__(self, session: Session, endpoints: Endpoints) -> None:
+        self._session = session
+        self._endpoints = endpoints
+
+    def paying(self, url: str, currency: str, price: Amount) -> Table:
+        """Under the narrowest grant that could pay the price, else the narrowest. Raises ``grant_required``."""
+        manifest = self._session.discovery.load(url)
+        amount = parse_amount(price, currency, field="price")
+        need = self._session.need(manifest.site, spends=True, currency=currency, amount=amount)
+        chain = self._session.narrowest(need) or self._session.any_grant(manifest.site)
+        if chain is None:
+            raise _no_grant(manifest.site)
+        return Table(self._endpoints, manifest, currency, chain)
+
+    def find(self, url: str, ident: str, currency: str) -> Negotiation:
+        """One that was begun, and under which grant is not known: those that can pay are tried first."""
+        manifest = self._session.discovery.load(url)
+        paying = self._session.need(manifest.site, spends=True, currency=currency)
+        refused: SiteError | None = None
+        tried: set[str] = set()
+        for need in (paying, self._session.need(manifest.site)):
+            for chain in self._session.candidates(need):
+                # To the site the buyer is the key under a root grant, whatever was handed on below that.
+                if chain[0].id in tried:
+                    continue
+                tried.add(chain[0].id)
+                try:
+                    return Table(self._endpoints, manifest, currency, chain).look(ident)
+                except SiteError as error:
+                    if error.code != Code.NOT_FOUND:
+                        raise
+                    refused = refused or error
+        raise refused or _no_grant(manifest.site)
+
+
+def _no_grant(site: str) -> ClientError:
+    return ClientError(
+        Code.GRANT_REQUIRED, f"There is no grant for {site} that is valid now; ask for one.", site=site
+    )
 
 
 def _malformed(what: str) -> ClientError:

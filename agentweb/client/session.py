@@ -12,7 +12,7 @@ from agentweb.client.calls import Attempts, Outgoing, Received, SiteClock
 from agentweb.client.discovery import Discovery, manifest_url
 from agentweb.client.errors import SiteError
 from agentweb.client.grant_texts import Chain
-from agentweb.client.grants import Known, Need, narrowest
+from agentweb.client.grants import Known, Need, by_width, narrowest
 from agentweb.client.intents import Begun, Intent
 from agentweb.client.keystore import KeyStore
 from agentweb.client.manifest import Manifest, ManifestAction
@@ -149,6 +149,10 @@ class Session:
     def narrowest(self, need: Need) -> Chain | None:
         """The grant to sign with, None when none will do."""
         return narrowest(self.keystore.chains, need, self.known(need.site))
+
+    def candidates(self, need: Need) -> list[Chain]:
+        """All grants that will do, the narrowest first."""
+        return by_width(self.keystore.chains, need, self.known(need.site))
 
     def known(self, site: str) -> Known:
         """What was learned of the grants of the site."""

@@ -66,7 +66,7 @@ def test_the_same_request_asks_how_it_stands_and_brings_the_grant(
         "request_id": "gq_1",
         "state": "approved",
         "grant": given,
-        "agent_grant": encode_chain([given]),
+        "header": encode_chain([given]),
     }
     site.script(ONE, WAITING, Reply(200, approved))
     still = ask(client, site)

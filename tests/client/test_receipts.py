@@ -158,7 +158,7 @@ def test_key_with_a_strange_name_does_not_hide_the_others(site: Site, client: Ag
 
 def test_manifest_with_too_many_keys_is_refused(site: Site, client: AgentClient, log: Log) -> None:
     site.manifest["keys"] *= 101
-    assert refusal(lambda: client.discover_actions(site.url)) == ("manifest_invalid", None)
+    assert refusal(lambda: client.discover_actions(site.url)) == ("manifest_invalid", "shape")
     site.manifest["keys"].pop()
     assert len(client.discover_actions(site.url).keys) == 100
 
