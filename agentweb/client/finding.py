@@ -8,11 +8,13 @@ others find them. What an index answers is a stranger's word: it is checked, cut
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -432,7 +434,7 @@ def _read_result(value: Json) -> FoundAction | None:
     kind, site, said = value.get("type"), value.get("site"), value.get("description")
     name, url, score = value.get(str(kind)), value.get("manifest_url"), value.get("score")
     if (
-        kind not in {ACTION, FLOW}
+        kind not in (ACTION, FLOW)
         or not isinstance(site, str)
         or not _SITE.fullmatch(site)
         or not isinstance(name, str)
@@ -455,7 +457,7 @@ def _read_result(value: Json) -> FoundAction | None:
         effect=str(value["effect"]),
         scope=scope if isinstance(scope, str) and _SCOPE.fullmatch(scope) else None,
         cost=_read_cost(value.get("cost")),
-        score=float(score) if isinstance(score, (int, float)) or hasattr(score, "as_tuple") else 0.0,  # type: ignore[arg-type]
+        score=_read_score(score),
         manifest_url=manifest_url(url),
         fetched_at=shown(fetched, 40) if isinstance(fetched, str) else None,
         stale=value.get("stale") is not False,
@@ -463,8 +465,21 @@ def _read_result(value: Json) -> FoundAction | None:
     )
 
 
+def _read_score(value: object) -> float:
+    """A finite number, 0 for what is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return 0.0
+    try:
+        score = float(value)
+    except OverflowError:
+        return 0.0
+    return score if math.isfinite(score) else 0.0
+
+
 def _read_cost(value: Json) -> dict[str, Any] | None:
-    if not isinstance(value, dict) or value.get("currency") not in CURRENCIES:
+    if not isinstance(value, dict) or not isinstance(value.get("currency"), str):
+        return None
+    if value["currency"] not in CURRENCIES:
         return None
     members = {name: value[name] for name in ("amount", "field") if isinstance(value.get(name), str)}
     return {"currency": value["currency"], **{name: shown(str(text), 100) for name, text in members.items()}}

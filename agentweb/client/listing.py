@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentweb.client.crawling import About
-from agentweb.client.manifest import EFFECTS, DeclaredCost, Manifest, ManifestAction, ManifestFlow
+from agentweb.client.manifest import EFFECTS, NAME, DeclaredCost, Manifest, ManifestAction, ManifestFlow
 from agentweb.client.ranking_actions import action_impacts
 from agentweb.wire.money import MAX_MINOR, format_amount
 from agentweb.wire.visible import visible
@@ -21,7 +21,6 @@ ACTION: Final = "action"
 FLOW: Final = "flow"
 
 MAX_DESCRIPTION: Final = 500
-MAX_NAME: Final = 100
 MAX_FLOWS: Final = 500
 _MAX_READ: Final = 20_000
 """Characters of one text whose words count."""
@@ -57,11 +56,15 @@ def entries_of(manifest: Manifest, about: About | None = None) -> list[Entry]:
     """The actions and flows of a manifest, by name; ``about`` is what the site says of itself elsewhere.
 
     Without the site's own words, "buy printer paper" would not find an office shop whose action is called checkout. A
-    flow that cannot run is not among them.
+    flow that cannot run is not among them, and none whose name is not one that an action may have.
     """
     said = about or About()
     site = f"{_host_words(manifest.site)} {said.name} {said.summary}"[:_MAX_READ]
-    flows = {name: flow for name, flow in list(manifest.flows.items())[:MAX_FLOWS] if not flow.problems}
+    flows = {
+        name: flow
+        for name, flow in list(manifest.flows.items())[:MAX_FLOWS]
+        if NAME.fullmatch(name) and not flow.problems
+    }
     calling: defaultdict[str, list[str]] = defaultdict(list)
     for flow in flows.values():
         for called in dict.fromkeys(_steps(flow)):
@@ -90,7 +93,7 @@ def _action(action: ManifestAction, flows: list[str], site: str) -> Entry:
         scope=action.scope,
         currency=cost.currency or None,
         amount=cost.amount,
-        cost_field=cost.field,
+        cost_field=None if cost.field is None else shown(cost.field),
         terms=action_impacts(
             name=action.name,
             title=" ".join(words)[:_MAX_READ],
@@ -111,13 +114,13 @@ def _flow(flow: ManifestFlow, manifest: Manifest, site: str) -> Entry:
     is_fixed = len(costs) == 1 and None not in fixed and sum(amount or 0 for amount in fixed) <= MAX_MINOR
     return Entry(
         kind=FLOW,
-        name=flow.name[:MAX_NAME],
+        name=flow.name,
         description=shown(flow.description),
         effect=effect,
         currency=costs.pop() if is_fixed else None,
         amount=sum(amount or 0 for amount in fixed) if is_fixed else None,
         terms=action_impacts(
-            name=flow.name[:MAX_NAME],
+            name=flow.name,
             description=flow.description[:_MAX_READ],
             effect=effect,
             input_schema=flow.input if isinstance(flow.input, dict) else None,

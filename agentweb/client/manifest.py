@@ -32,7 +32,7 @@ MAX_KEYS: Final = 100
 EFFECTS: Final = ("read", "write", "send", "spend", "delete")
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
-_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,99}")
+NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,99}")
 # Visible ASCII without what would end a path or walk out of it; "{" and "}" enclose parameters.
 _PATH: Final = re.compile(r"/(?!/)[!-\"$->@-\[\]-~]{0,999}")
 _PARAMETER: Final = re.compile(r"\{([^{}/]+)\}")
@@ -315,7 +315,7 @@ def _check_action(entry: Json, at: str) -> Iterator[Problem]:
         yield _problem(at, "type", "An action is an object.")
         return
     name, path, schema = entry.get("name"), entry.get("path"), entry.get("input", True)
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         yield _problem(
             f"{at}/name", "pattern", "name must be 1 to 100 letters, digits, '_', '-', '.', ':', '/'."
         )

@@ -6,6 +6,7 @@ The effect of an action is a term of it too, ``=spend``: no word of a text can b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from agentweb.client.ranking import THOUSAND, Field, impacts
@@ -55,7 +56,7 @@ def action_impacts(
             (DESCRIPTION, terms(description)),
             (INPUTS, _input_terms(input_schema or {})),
             (FLOWS, [term for flow in flows for term in name_terms(flow)]),
-            (SITE, terms(site)),
+            (SITE, _site_terms(site)),
             (EFFECT, [f"={effect}"] if effect else []),
         ]
     )
@@ -73,6 +74,12 @@ def action_query(text: str, language: str = ENGLISH) -> dict[str, int]:
 def is_effect(term: str) -> bool:
     """Whether a term stands for an effect, so that only actions have it."""
     return term.startswith("=")
+
+
+@lru_cache(maxsize=4)
+def _site_terms(text: str) -> tuple[str, ...]:
+    """The same for all of a site's actions, of which there may be thousands."""
+    return tuple(terms(text))
 
 
 def _input_terms(schema: Mapping[str, Any]) -> list[str]:

@@ -107,10 +107,11 @@ class Transport:
         deadline: float,
     ) -> Answer:
         client = self._client()
-        check_url(url, self._allowed, loopback=self._loopback)
+        check_url(url, self._allowed, loopback=self._loopback, seconds=deadline - time.monotonic())
 
         def trace(name: str, info: dict[str, Any]) -> None:
-            self._peers.trace(name, info, host=request.url.raw_host.decode("ascii"))
+            left = deadline - time.monotonic()
+            self._peers.trace(name, info, host=request.url.raw_host.decode("ascii"), seconds=left)
             self._deadline.trace(name, info)
 
         request = client.build_request(
@@ -124,7 +125,7 @@ class Transport:
         request.headers.pop("Cookie", None)
         try:
             with self._deadline.until(deadline):
-                response = client.send(request, stream=True, follow_redirects=False, auth=None)
+                response = self._begun(client, request)
                 try:
                     received = _read(response, max_bytes, deadline)
                 finally:
@@ -148,6 +149,16 @@ class Transport:
             ) from None
         names = {name.lower(): value for name, value in response.headers.items()}
         return Answer(response.status_code, names, received, url)
+
+    def _begun(self, client: httpx.Client, request: httpx.Request) -> httpx.Response:
+        """The answer, of which only the head was read; a host's next address is tried where one cannot be reached."""
+        self._peers.begin()
+        while True:
+            try:
+                return client.send(request, stream=True, follow_redirects=False, auth=None)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                if not self._peers.has_untried:
+                    raise
 
     def get(self, url: str, *, headers: Mapping[str, str], max_bytes: int) -> Answer:
         """A document; up to three redirects are followed, on the same scheme and host only.

@@ -88,7 +88,10 @@ def look(row: IndexedSite, asking: Transport, *, is_forced: bool = False) -> Loo
     """
     if not _lease(row):
         return None
-    row.refresh_from_db()
+    try:
+        row.refresh_from_db()
+    except IndexedSite.DoesNotExist:  # forgotten since it was leased
+        return None
     try:
         fetched = crawling.fetch(asking, row.url, etag="" if is_forced or not row.manifest else row.etag)
         about = crawling.fetch_about(asking, row.url)
@@ -100,10 +103,16 @@ def look(row: IndexedSite, asking: Transport, *, is_forced: bool = False) -> Loo
             row, ClientError(Code.SITE_UNREACHABLE, "The site could not be read.", reason="internal")
         )
     at = now_datetime()
-    _succeed(row, at)
     if fetched is None:
-        manifest, is_new = _kept(row), False
+        try:
+            manifest, is_new = _kept(row), False
+        except ClientError as error:
+            # What was kept by an earlier version is none that this one reads: it is asked for whole next time.
+            row.etag = ""
+            return _failed(row, error)
+        _succeed(row, at)
     else:
+        _succeed(row, at)
         manifest, is_new = fetched.manifest, fetched.sha256 != row.sha256
         row.manifest, row.sha256, row.etag = fetched.body.decode(), fetched.sha256, fetched.etag
         row.fetched_at = at
@@ -117,6 +126,8 @@ def look(row: IndexedSite, asking: Transport, *, is_forced: bool = False) -> Loo
     except DatabaseError:
         # Two names of one key, say: 64 bits of a digest that somebody went looking for.
         logger.exception("%s could not be taken in", row.site)
+        # With its manifest in the row, the next look would find nothing new and leave the entries as they were.
+        row.refresh_from_db()
         return _failed(
             row, ClientError(Code.MANIFEST_INVALID, "The manifest could not be kept.", reason="internal")
         )

@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from agentweb.wire.errors import ClientError, Code
@@ -23,6 +24,8 @@ from agentweb.wire.strict_json import Json
 
 MAX_REFERENCE: Final = 1_000
 MAX_STEPS: Final = 50
+MAX_PROBLEMS: Final = 100
+"""Of one flow that are listed: a foreign manifest has room for very many."""
 MAX_SIZE: Final = 4_194_304
 """Values and characters of one resolved input: a foreign flow may name a large output many times."""
 
@@ -207,7 +210,7 @@ class _Resolver:
 def check_references(
     steps: Json, *, actions: Mapping[str, Any], input_schema: Mapping[str, Any] | bool | None = None
 ) -> list[dict[str, str]]:
-    """Everything that is wrong with a flow's steps, as ``{"pointer", "field", "code", "message"}``.
+    """What is wrong with a flow's steps, as ``{"pointer", "field", "code", "message"}``: the first ``MAX_PROBLEMS``.
 
     ``steps`` is the list of ``{"action", "with"?}``; ``actions`` gives each known action's input schema;
     ``input_schema`` is the flow's own, if it has one. Pointers begin at the flow (``/steps/1/with/id``).
@@ -220,18 +223,23 @@ def check_references(
         return [_problem("/steps", "minItems", "A flow has at least one step.")]
     if len(steps) > MAX_STEPS:
         return [_problem("/steps", "maxItems", f"A flow has at most {MAX_STEPS} steps.")]
-    problems: list[dict[str, str]] = []
-    for position, step in enumerate(steps):
-        problems += _check_step(position, step, actions, input_schema)
-    return problems
+    found = (
+        problem
+        for position, step in enumerate(steps)
+        for problem in _check_step(position, step, actions, input_schema)
+    )
+    return list(islice(found, MAX_PROBLEMS))
 
 
 def check_output(output: Json, *, steps: int) -> list[dict[str, str]]:
-    """What is wrong with the references in a flow's ``output``, with pointers that begin at the flow."""
-    problems: list[dict[str, str]] = []
-    for pointer, text in _dollar_strings(output, "/output"):
-        problems += _check_reference(pointer, text, steps, None)
-    return problems
+    """What is wrong with the references in a flow's ``output``, with pointers that begin at the flow; the first
+    ``MAX_PROBLEMS``."""
+    found = (
+        problem
+        for path, text in _dollar_strings(output, ("output",))
+        for problem in _check_reference(path, text, steps, None)
+    )
+    return list(islice(found, MAX_PROBLEMS))
 
 
 def _check_step(
@@ -252,8 +260,8 @@ def _check_step(
     elif not isinstance(given, str) or not given.startswith("$") or given.startswith("$$"):
         yield _problem(f"{at}/with", "type", "with must be an object, or one reference to an object.")
         return
-    for pointer, text in _dollar_strings(given, f"{at}/with"):
-        yield from _check_reference(pointer, text, position, input_schema)
+    for path, text in _dollar_strings(given, ("steps", str(position), "with")):
+        yield from _check_reference(path, text, position, input_schema)
     if isinstance(given, str) and given.endswith("?"):
         yield _problem(f"{at}/with", "reference", "The whole input cannot be left out; write it without ?.")
 
@@ -263,15 +271,18 @@ def _check_members(at: str, given: dict[str, Json], schema: object) -> Iterator[
     if not isinstance(schema, dict):
         return
     required = schema.get("required")
-    for name in required if isinstance(required, list) else []:
-        value = given.get(str(name))
-        if str(name) not in given:
-            yield _problem(f"{at}/{_escape(str(name))}", "required", "The action requires this input.")
+    seen: set[str] = set()
+    for name in map(str, required) if isinstance(required, list) else ():
+        if name in seen:
+            # No schema that can be used names one twice: what comes behind is not worth the time.
+            break
+        seen.add(name)
+        value = given.get(name)
+        if name not in given:
+            yield _problem(f"{at}/{_escape(name)}", "required", "The action requires this input.")
         elif isinstance(value, str) and value.startswith("$") and value.endswith("?") and value[1] != "$":
             yield _problem(
-                f"{at}/{_escape(str(name))}",
-                "required",
-                "The action requires this input; write it without ?.",
+                f"{at}/{_escape(name)}", "required", "The action requires this input; write it without ?."
             )
     properties = schema.get("properties")
     if schema.get("additionalProperties") is False and "patternProperties" not in schema:
@@ -281,18 +292,18 @@ def _check_members(at: str, given: dict[str, Json], schema: object) -> Iterator[
 
 
 def _check_reference(
-    pointer: str, text: str, position: int, input_schema: Mapping[str, Any] | bool | None
+    path: tuple[str, ...], text: str, position: int, input_schema: Mapping[str, Any] | bool | None
 ) -> Iterator[dict[str, str]]:
     try:
         reference = parse_reference(text)
     except ClientError as error:
-        yield _problem(pointer, "reference", error.message)
+        yield _problem(_pointer(path), "reference", error.message)
         return
     if reference is None:
         return
     if reference.step is not None and reference.step >= position:
         yield _problem(
-            pointer,
+            _pointer(path),
             "not_earlier",
             f"Step {position} can read the steps before it only, not {reference.source}.",
         )
@@ -300,19 +311,26 @@ def _check_reference(
         properties = input_schema.get("properties")
         closed = input_schema.get("additionalProperties") is False and "patternProperties" not in input_schema
         if closed and not (isinstance(properties, Mapping) and reference.path[0].name in properties):
-            yield _problem(pointer, "unknown_field", f"The flow's input has no {reference.path[0].name}.")
+            yield _problem(
+                _pointer(path), "unknown_field", f"The flow's input has no {reference.path[0].name}."
+            )
 
 
-def _dollar_strings(value: Json, pointer: str) -> Iterator[tuple[str, str]]:
+def _dollar_strings(value: Json, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every text that begins with ``$``, with its path: a pointer for each could be very much longer than them all."""
     if isinstance(value, str):
         if value.startswith("$"):
-            yield pointer, value
+            yield path, value
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _dollar_strings(item, f"{pointer}/{_escape(key)}")
+            yield from _dollar_strings(item, (*path, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _dollar_strings(item, f"{pointer}/{index}")
+            yield from _dollar_strings(item, (*path, str(index)))
+
+
+def _pointer(path: tuple[str, ...]) -> str:
+    return "".join(f"/{_escape(step)}" for step in path)
 
 
 def _escape(key: str) -> str:

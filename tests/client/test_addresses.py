@@ -38,6 +38,11 @@ def test_address_of_the_open_internet_is_public(address: str) -> None:
         "::ffff:10.0.0.1",
         "64:ff9b::a00:1",
         "2002:a00:1::",
+        "::127.0.0.1",
+        "::ffff:0:127.0.0.1",
+        "fec0::1",
+        "64:ff9b:1::a00:1",
+        "4000::1",
         "2001:0:4136:e378:8000:63bf:3fff:fdd2",
     ],
 )

@@ -253,8 +253,10 @@ def test_an_index_that_does_not_help_hides_nothing_of_what_is_known(
         result("far.example", "x", manifest_url=f"https://bank.example{MANIFEST}"),
         result("far.example", "x", manifest_url="javascript:alert(1)"),
         result("far.example\n", "x"),
+        {**result("far.example", "x"), "type": []},
+        {**result("far.example", "x"), "type": {}},
     ],
-    ids=["number", "kind", "effect", "name", "another-site", "script", "line"],
+    ids=["number", "kind", "effect", "name", "another-site", "script", "line", "list", "object"],
 )
 def test_what_is_no_result_is_left_out(agents: Callable[..., Agent], index: Site, broken: Any) -> None:
     good = result(
@@ -267,6 +269,28 @@ def test_what_is_no_result_is_left_out(agents: Callable[..., Agent], index: Site
     assert len(found.description) <= 500
     assert found.cost == {"currency": "USD"}
     assert json.loads(json.dumps(found.as_dict()))["action"] == "buy"
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"cost": {"currency": []}},
+        {"cost": {"currency": {}}},
+        {"score": 10**300},
+        {"score": True},
+        {"score": []},
+    ],
+    ids=["currency-list", "currency-object", "huge-score", "true-score", "list-score"],
+)
+def test_what_is_odd_of_a_result_is_left_out(
+    agents: Callable[..., Agent], index: Site, members: dict[str, Any]
+) -> None:
+    answer = json.dumps({"results": [{**result("far.example", "x"), **members}]})
+    index.script(FIND, Reply(200, body=answer.replace(str(10**300), "1e400").encode()))
+    found = agents(index.url).finder.find("paper")
+    assert [(each.cost, each.score) for each in found.results] in ([(None, 5.5)], [(None, 0.0)], [])
+    assert found.results or found.index_error is not None
+    json.dumps([each.as_dict() for each in found.results], allow_nan=False)
 
 
 def test_sites_are_named_to_the_index_once_a_day(

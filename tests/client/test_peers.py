@@ -50,8 +50,8 @@ def listener() -> Iterator[Listener]:
     listening.close()
 
 
-def names(monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[str]]) -> None:
-    """Let a host's name lead to these addresses, one after the other, the last one for ever."""
+def names(monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[Any]]) -> None:
+    """Let a host's name lead to these addresses (lists of them, too), one after the other, the last one for ever."""
     real = socket.getaddrinfo
 
     def getaddrinfo(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
@@ -59,7 +59,8 @@ def names(monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[str]]) -> Non
         if listed is None:
             return real(host, port, *args, **kwargs)
         address = listed.pop(0) if len(listed) > 1 else listed[0]
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+        several = address if isinstance(address, list) else [address]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in several]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
@@ -102,3 +103,26 @@ def test_a_name_is_looked_at_however_it_is_written(
     transport.close()
     listener.close()
     assert b"".join(listener.received) == b""
+
+
+def test_the_next_address_of_a_host_is_tried_where_one_cannot_be_reached(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names(monkeypatch, {"inside.example": [["127.0.0.9", "127.0.0.8", "127.0.0.1"]]})
+    transport = Transport(seconds=5, allowed=["inside.example"])
+    with pytest.raises(ClientError):  # the listener speaks no TLS
+        transport.send("GET", f"https://inside.example:{listener.port}/", headers={}, max_bytes=100)
+    transport.close()
+    assert listener.received[0].startswith(b"\x16\x03")
+
+
+def test_one_private_address_among_several_spoils_the_host(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names(monkeypatch, {"mixed.example": [[PUBLIC], [PUBLIC, "127.0.0.1"]]})
+    transport = Transport(seconds=5)
+    with pytest.raises(ClientError, match="when it was called"):
+        transport.send("GET", f"https://mixed.example:{listener.port}/", headers={}, max_bytes=100)
+    transport.close()
+    listener.close()
+    assert listener.received == []

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import DatabaseError, connection
+from django.test.utils import CaptureQueriesContext
 
-from agentweb import rooms, upkeep
+from agentweb import rooms, tasks, upkeep
 from agentweb.client import crawling
 from agentweb.client.discovery import read_answer
 from agentweb.client.transport import Answer, Transport
-from agentweb.index import crawl, retention
+from agentweb.index import crawl, retention, store
 from agentweb.index.models import IndexedEntry, IndexedSite
+from agentweb.management.commands import agentweb_worker as worker
 from agentweb.wire.clock import now_datetime
 from tests.client.site import MANIFEST, Reply, Site
 from tests.index.sites import a_manifest, an_action, is_sound, keep, names
@@ -200,3 +204,100 @@ def test_the_time_of_a_site_holds_for_all_its_redirects_together(
     assert asking.get(f"{site.url}{MANIFEST}", headers={}, max_bytes=100).status == 200
     asking.close()
     assert (len(ends), len(set(ends))) == (3, 1)
+
+
+def test_what_was_kept_and_cannot_be_read_any_more_is_asked_for_whole(site: Site) -> None:
+    site.action("buy_paper")
+    site.manifest_headers["ETag"] = '"v1"'
+    look(site)
+    IndexedSite.objects.update(manifest='{"version": "agent-actions/0.0"}')
+    site.script(MANIFEST, Reply(304))
+    found = look(site)
+    assert found.error is not None
+    assert (found.error.code, row().state, row().etag) == ("manifest_invalid", "failed", "")
+    assert look(site).error is None
+    assert names("paper") == [f"{site.authority}/buy_paper"]
+
+
+def test_what_could_not_be_taken_in_is_new_at_the_next_look(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.action("buy_paper")
+    look(site)
+    site.action("buy_ink")
+
+    def fail(*args: Any) -> None:
+        raise DatabaseError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "_write", fail)
+        assert look(site).error is not None
+    assert names("ink") == []
+    assert look(site).is_new
+    assert names("ink") == [f"{site.authority}/buy_ink"]
+
+
+def test_a_site_forgotten_since_it_was_due_hinders_no_other(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = crawl.row_for(site.url)
+
+    def lease(row: IndexedSite) -> bool:
+        IndexedSite.objects.all().delete()
+        return True
+
+    monkeypatch.setattr(crawl, "_lease", lease)
+    asking = crawl.transport()
+    assert crawl.look(found, asking) is None
+    asking.close()
+
+
+def test_a_site_with_many_actions_takes_as_many_queries_as_one_with_few(sites: Any) -> None:
+    def queries(actions: int) -> int:
+        site = sites()
+        for number in range(actions):
+            site.action(f"buy_{number}")
+        crawl.row_for(site.url)
+        with CaptureQueriesContext(connection) as captured:
+            look(site)
+        return len(captured)
+
+    assert queries(2) == queries(30)
+
+
+def test_flows_with_names_that_no_action_may_have_spoil_nothing(site: Site) -> None:
+    site.action("buy_paper")
+    steps = [{"action": "buy_paper"}]
+    long = "x" * 150
+    site.manifest["flows"] = [
+        {"name": name, "steps": steps} for name in ("fine", f"{long}1", f"{long}2", "a b", "\u0001", "")
+    ]
+    assert look(site).error is None
+    assert set(IndexedEntry.objects.values_list("name", flat=True)) == {"buy_paper", "fine"}
+
+
+def test_celery_looks_at_what_is_due(site: Site) -> None:
+    site.action("buy_paper")
+    crawl.row_for(site.url)
+    assert tasks.background() == {"sites_looked_at": 1, "sites_failed": 0}
+    assert names("paper") == [f"{site.authority}/buy_paper"]
+
+
+def test_the_worker_s_thread_goes_on_after_a_failure_and_ends_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[int] = []
+    went_on = threading.Event()
+
+    def background(stopping: Any) -> dict[str, int]:
+        looks.append(1)
+        if len(looks) == 1:
+            raise RuntimeError("out of order")
+        went_on.set()
+        return {}
+
+    monkeypatch.setattr(rooms, "background", background)
+    monkeypatch.setattr(worker, "_BACKGROUND_SECONDS", 0)
+    with worker._beside(worker._Stop()):
+        assert went_on.wait(20)
+    assert "agentweb-background" not in {thread.name for thread in threading.enumerate()}

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from agentweb.wire.errors import ClientError
 from agentweb.wire.references import (
+    MAX_PROBLEMS,
     MAX_REFERENCE,
     MAX_SIZE,
     MAX_STEPS,
+    check_output,
     check_references,
     parse_reference,
     references_in,
@@ -423,3 +425,32 @@ def test_problem_says_where_and_what_in_words() -> None:
 def test_any_value_as_steps_is_judged_without_an_accident(steps: Any) -> None:
     check_references(steps, actions={"a": {"required": ["x", 1], "properties": []}, "": {"required": 1}})
     check_references([{"action": "a", "with": steps}], actions={"a": {"required": [None]}})
+
+
+def test_problems_of_a_hostile_flow_are_listed_up_to_a_number() -> None:
+    """A manifest of a megabyte has room for billions of them."""
+    demanding = {"required": [f"r{number}" for number in range(50_000)]}
+    steps = [{"action": "a"}] * MAX_STEPS
+    assert len(check_references(steps, actions={"a": demanding})) == MAX_PROBLEMS
+    assert len(check_output(["$"] * 5_000, steps=1)) == MAX_PROBLEMS
+
+
+def test_a_name_that_is_required_again_and_again_is_looked_at_once() -> None:
+    class Counted(str):
+        looks = 0
+
+        def __str__(self) -> str:
+            Counted.looks += 1
+            return "x"
+
+    demanding = {"required": [Counted("x") for _ in range(1_000)]}
+    assert check_references([{"action": "a", "with": {"x": 1}}], actions={"a": demanding}) == []
+    assert Counted.looks <= 3
+
+
+def test_a_pointer_is_made_for_a_problem_only() -> None:
+    """One for each reference would be a long name times very many."""
+    long = "n" * 100_000
+    given = {long: ["$input.x"] * 3_000 + ["$"]}
+    [problem] = check_references([{"action": "a", "with": given}], actions={"a": {}})
+    assert problem["pointer"] == f"/steps/0/with/{long}/3000"

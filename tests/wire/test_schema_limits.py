@@ -7,7 +7,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from agentweb.wire.schema import NO_EXAMPLE, SchemaError, compile_schema
+from agentweb.wire import schema as schemas
+from agentweb.wire.schema import NO_EXAMPLE, SchemaError, compile_schema, loading
 from agentweb.wire.schema.equality import are_equal, first_duplicate
 
 
@@ -394,3 +395,23 @@ def test_many_threads_share_one_compiled_schema():
     for thread in threads:
         thread.join()
     assert answers == [True] * 400
+
+
+def test_patterns_of_another_site_that_take_too_long_to_be_read_are_refused(monkeypatch):
+    monkeypatch.setattr(loading, "FOREIGN_SECONDS", -1)
+    schema = {"properties": {"slow": {"pattern": "^to-be-read-in-no-time$"}}}
+    with pytest.raises(SchemaError) as refused:
+        compile_schema(schema, foreign=True)
+    assert [each["code"] for each in refused.value.problems] == ["too_complex"]
+    compile_schema(schema)
+
+
+def test_schemas_are_kept_up_to_a_size_in_all(monkeypatch):
+    monkeypatch.setattr(schemas, "_cache", type(schemas._cache)())
+    monkeypatch.setattr(schemas, "_CACHE_CHARACTERS", 5_000)
+    made = [compile_schema({"description": f"{n}" * 2_000}, foreign=True) for n in range(4)]
+    assert len(schemas._cache) == 2
+    assert compile_schema({"description": "3" * 2_000}, foreign=True) is made[3]
+    huge = compile_schema({"description": "x" * 9_000})
+    assert compile_schema({"description": "x" * 9_000}) is huge
+    assert len(schemas._cache) == 1

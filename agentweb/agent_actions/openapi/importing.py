@@ -15,7 +15,7 @@ from agentweb.agent_actions.manifest import VERSION
 from agentweb.agent_actions.openapi.inputs import Input, read_input
 from agentweb.agent_actions.openapi.names import MAX_NAME, action_name, path_name, risky_words
 from agentweb.agent_actions.openapi.overlays import Overlay, read_overlay
-from agentweb.agent_actions.openapi.references import ReferenceProblem, References
+from agentweb.agent_actions.openapi.references import ReferenceProblem, References, TooLarge
 from agentweb.agent_actions.openapi.report import Report
 from agentweb.catalog.costs import CostError, read_cost
 from agentweb.catalog.declaring import humanised
@@ -76,6 +76,11 @@ def manifest_from(document: Any, overlay: Any = None, *, site: str | None = None
     site = site or host
     if site is None:
         report.error("", "site", "The document's servers name no host; say which with --site shop.example.")
+        site = "localhost"
+    elif not _is_site(site):
+        report.error(
+            "", "site", f"{site!r} is no host with its port; shop.example or shop.example:8443 is one."
+        )
         site = "localhost"
     entries: list[dict[str, Any]] = []
     takers: dict[str, str] = {}
@@ -141,7 +146,11 @@ def _server(document: Mapping[str, Any], report: Report) -> tuple[str | None, st
             url = url.replace(f"{{{name}}}", str(variable.get("default", "")))
     if len(servers) > 1:
         report.note("", "servers", f"Of {len(servers)} servers the first is taken, {url}.")
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        report.note("", "servers", f"{url!r} is no address of a host.")
+        return None, ""
     prefix = parts.path.rstrip("/")
     if not parts.netloc:
         return None, prefix if prefix.startswith("/") else ""
@@ -150,6 +159,13 @@ def _server(document: Mapping[str, Any], report: Report) -> tuple[str | None, st
     except ValueError:
         report.note("", "servers", f"{url!r} is no address of a host.")
         return None, prefix
+
+
+def _is_site(site: str) -> bool:
+    try:
+        return authority_of(f"https://{site}") == site
+    except ValueError:
+        return False
 
 
 def _operations(document: Mapping[str, Any], references: References, report: Report) -> Iterator[_Operation]:
@@ -190,7 +206,11 @@ def _entry(
     """The member of ``actions``, or None with the reason in the report."""
     where, value = operation.where, operation.value
     if "input" in words:
-        found: Input | None = Input(words["input"], prefix + operation.path, words.get("request") or {})
+        request = words.get("request") or {}
+        if not _is_request(request):
+            report.error(where, "request", 'x-agent-request is {"query": {input: name}, "body": input}.')
+            return None
+        found: Input | None = Input(words["input"], prefix + operation.path, request)
     else:
         found = read_input(
             operation.method.upper(),
@@ -227,7 +247,9 @@ def _entry(
         entry["cost"] = words["cost"]
         _check_cost(entry["cost"], found.schema, where, report)
     title = words.get("title", summary)
-    if title and title != humanised(name):
+    if not isinstance(title, str):
+        report.error(where, "title", "The title is no text.")
+    elif title and title != humanised(name):
         entry["title"] = title
     output = words["output"] if "output" in words else _output(value, references, report, where)
     if output is not None:
@@ -263,7 +285,7 @@ def _effect(operation: _Operation, words: Mapping[str, Any], name: str, report: 
                     "or x-agent-effect.",
                 )
         return effect
-    if given not in set(Effect):
+    if not isinstance(given, str) or given not in set(Effect):
         report.error(operation.where, "effect", f"{given!r} is none of {', '.join(Effect)}.")
         return "write"
     if given == "read" and operation.method not in {"get", "post"}:
@@ -286,14 +308,24 @@ def _output(value: Mapping[str, Any], references: References, report: Report, wh
         content = answer.get("content") if isinstance(answer, Mapping) else None
         media = content.get("application/json") if isinstance(content, Mapping) else None
         if isinstance(media, Mapping) and "schema" in media:
-            schema = references.schema(media["schema"], drop="writeOnly")
             try:
+                schema = references.schema(media["schema"], drop="writeOnly")
                 compile_schema(schema, foreign=True)
-            except SchemaError as error:
+            except (SchemaError, TooLarge) as error:
                 report.loss(where, "output", f"The schema of its answer cannot be published: {error}")
                 return None
             return schema
     return None
+
+
+def _is_request(value: Any) -> bool:
+    """Whether it says where inputs travel, as ``inputs.Input.request`` does."""
+    query = value.get("query", {}) if isinstance(value, Mapping) else None
+    return (
+        isinstance(query, Mapping)
+        and all(isinstance(wire, str) for wire in query.values())
+        and isinstance(value.get("body", ""), str)
+    )
 
 
 def _flows_of(document: Mapping[str, Any]) -> list[Any]:

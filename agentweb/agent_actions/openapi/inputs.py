@@ -63,7 +63,7 @@ class _Members:
 
     def _taken(self, schema: Any) -> Any:
         """The schema with its definitions moved to the root, where its references point."""
-        if not isinstance(schema, Mapping) or "$defs" not in schema:
+        if not isinstance(schema, Mapping) or not isinstance(schema.get("$defs"), Mapping):
             return schema
         for name, each in schema["$defs"].items():
             # One document names one component one thing.
@@ -181,6 +181,8 @@ def _is_plain(schema: Mapping[str, Any]) -> bool:
         schema.get("type") == "object"
         and set(schema) <= _PLAIN
         and isinstance(schema.get("properties"), Mapping)
+        and isinstance(schema.get("required", []), list)
+        and isinstance(schema.get("$defs", {}), Mapping)
     )
 
 
@@ -237,7 +239,7 @@ def _parameter_schema(found: Mapping[str, Any], references: References, report: 
     name, place = found["name"], found["in"]
     if "schema" in found:
         explode = found.get("explode", found.get("style", "form") == "form")
-        if found.get("style", "form") not in {"form", "simple"} or (place == "query" and explode is not True):
+        if found.get("style", "form") not in ("form", "simple") or (place == "query" and explode is not True):
             report.loss(
                 where,
                 "style",

@@ -9,7 +9,8 @@ from urllib.parse import unquote
 from agentweb.catalog.drf.openapi import COMPONENTS, assembled, converted
 
 _MOST: Final = 50
-_MOST_COMPONENTS: Final = 2_000
+_MOST_COMPONENTS: Final = 250
+"""More make a schema larger than what agents take of a stranger (``schema.loading.FOREIGN``)."""
 
 _VALUES: Final = frozenset({"enum", "const", "default", "examples", "required"})
 _MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
@@ -21,12 +22,18 @@ class ReferenceProblem(ValueError):
     """A reference leads out of the document, nowhere, or in a circle; the text says which."""
 
 
+class TooLarge(ReferenceProblem):
+    """A schema needs too many others."""
+
+
 class References:
     """Looks up what the references of one document point at."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
         self._names: dict[str, str] = {}
+        self._taken: set[str] = set()
+        self._components: dict[tuple[str, str], tuple[Any, list[str]]] = {}
 
     def follow(self, value: Any) -> Any:
         """What a Reference Object stands for; anything else is itself."""
@@ -38,45 +45,62 @@ class References:
         raise ReferenceProblem("references lead from one to another without end")
 
     def schema(self, schema: Any, *, drop: str) -> Any:
-        """A schema of the document as JSON Schema 2020-12 that stands alone. ``drop`` as in ``converted``."""
+        """A schema of the document as JSON Schema 2020-12 that stands alone. ``drop`` as in ``converted``.
+
+        Raises TooLarge for one that needs so many others that no agent would take it.
+        """
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, Mapping):
             raise ReferenceProblem("a schema is neither an object nor true or false")
+        root, waiting = self._converted(schema, drop)
         components: dict[str, Schema] = {}
-        root = self._renamed(converted(schema, drop=drop), components, drop)
+        while waiting:
+            reference = waiting.pop(0)
+            name = self._name_of(reference)
+            if name in components:
+                continue
+            if len(components) >= _MOST_COMPONENTS:
+                raise TooLarge(f"a schema needs more than {_MOST_COMPONENTS} others")
+            known = self._components.get((reference, drop))
+            if known is None:
+                known = self._components[reference, drop] = self._converted(self._target(reference), drop)
+            components[name] = known[0]
+            waiting += known[1]
         found: Schema = assembled(root, components)
         return found
 
-    def _renamed(self, value: Any, components: dict[str, Schema], drop: str) -> Any:
-        """The value with all of its references as those of components, which are taken along."""
+    def _converted(self, schema: Any, drop: str) -> tuple[Any, list[str]]:
+        """(the schema in 2020-12 with its references as those of components, these references)."""
+        met: dict[str, None] = {}
+        try:
+            as_schema = converted(schema, drop=drop) if isinstance(schema, Mapping) else schema
+            if isinstance(as_schema, bool):
+                as_schema = {} if as_schema else {"not": {}}
+            return self._renamed(as_schema, met), list(met)
+        except (AttributeError, TypeError, ValueError, RecursionError):
+            # It is written for the schemas of this very site, which are sound: this one has not been looked at yet.
+            raise ReferenceProblem("a schema has a keyword with a value that it cannot have") from None
+
+    def _renamed(self, value: Any, met: dict[str, None]) -> Any:
         if isinstance(value, list):
-            return [self._renamed(each, components, drop) for each in value]
+            return [self._renamed(each, met) for each in value]
         if not isinstance(value, Mapping):
             return value
-        found = {word: self._renamed_word(word, each, components, drop) for word, each in value.items()}
+        found = {word: self._renamed_word(word, each, met) for word, each in value.items()}
         reference = value.get("$ref")
         if isinstance(reference, str):
-            name = self._name_of(reference)
-            found["$ref"] = COMPONENTS + name
-            if name not in components:
-                if len(components) >= _MOST_COMPONENTS:
-                    raise ReferenceProblem(f"a schema needs more than {_MOST_COMPONENTS} others")
-                components[name] = {}
-                target = self._target(reference)
-                as_schema = converted(target, drop=drop) if isinstance(target, Mapping) else target
-                if isinstance(as_schema, bool):
-                    as_schema = {} if as_schema else {"not": {}}
-                components[name] = self._renamed(as_schema, components, drop)
+            found["$ref"] = COMPONENTS + self._name_of(reference)
+            met[reference] = None
         return found
 
-    def _renamed_word(self, word: str, value: Any, components: dict[str, Schema], drop: str) -> Any:
+    def _renamed_word(self, word: str, value: Any, met: dict[str, None]) -> Any:
         if word in _VALUES:
             return value
         if word in _MAPS and isinstance(value, Mapping):
             # Whatever the members are called, each is a schema.
-            return {name: self._renamed(each, components, drop) for name, each in value.items()}
-        return self._renamed(value, components, drop)
+            return {name: self._renamed(each, met) for name, each in value.items()}
+        return self._renamed(value, met)
 
     def _name_of(self, reference: str) -> str:
         """What the target is called under ``$defs``: its own name where it has one, else its place with dots."""
@@ -86,9 +110,10 @@ class References:
         name = reference.removeprefix(COMPONENTS)
         if name == reference or "/" in name:
             name = reference.removeprefix("#/").replace("~1", ".").replace("~0", "~").replace("/", ".")
-        while name in self._names.values():
+        while name in self._taken:
             name += "_"
         self._names[reference] = name
+        self._taken.add(name)
         return name
 
     def _target(self, reference: str) -> Any:

@@ -53,7 +53,7 @@ class Command(MigratedCommand):
         urls = [*options["urls"], *_listed(options["from"])]
         if not urls and not options["due"]:
             raise CommandError("Name sites, a file of them with --from, or --due.")
-        allowed = {urlsplit(url).hostname or "" for url in urls} if options["allow_private"] else set[str]()
+        allowed = set(filter(None, map(_host_of, urls))) if options["allow_private"] else set[str]()
         asking = crawl.transport(allowed)
         total = len(urls) + (IndexedSite.objects.count() if options["due"] else 0)
         failed = 0
@@ -121,6 +121,13 @@ class Command(MigratedCommand):
         for each in unusable:
             self.stderr.write(f"  left out {visible(each['field'])}: {visible(each['message'])}")
         return True
+
+
+def _host_of(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:  # said when the site is looked at
+        return None
 
 
 def _listed(source: str | None) -> list[str]:

@@ -34,6 +34,8 @@ FOREIGN_SECONDS: Final = 1.0
 
 _MAX_FAILURES: Final = 1_000
 _CACHE_SIZE: Final = 1_024
+_CACHE_CHARACTERS: Final = 4_000_000
+"""Of all schemas that are kept: those of others are up to 100,000 each, and a compiled one takes many times more."""
 
 
 class CompiledSchema:
@@ -165,8 +167,10 @@ def compile_schema(
         raise SchemaError([make_problem((), "too_deep", message)]) from None
     with _cache_lock:
         _cache[key] = compiled
-        if len(_cache) > _CACHE_SIZE:
-            _cache.popitem(last=False)
+        size = sum(len(text) for text, _, _ in _cache)
+        while len(_cache) > 1 and (len(_cache) > _CACHE_SIZE or size > _CACHE_CHARACTERS):
+            (text, _, _), _ = _cache.popitem(last=False)
+            size -= len(text)
     return compiled
 
 

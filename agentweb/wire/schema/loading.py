@@ -8,6 +8,7 @@ A loaded schema is a private copy in which numbers are int or Decimal, ``enum`` 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -71,6 +72,9 @@ class Limits:
     characters: int
 
 
+FOREIGN_SECONDS: Final = 2.0
+"""Processor time that the patterns of another site's schema may take to be read: a few hundred costly ones fit in."""
+
 OWN: Final = Limits(depth=100, nodes=200_000, characters=5_000_000)
 FOREIGN: Final = Limits(depth=40, nodes=5_000, characters=100_000)
 
@@ -101,7 +105,12 @@ def load(copied: Any, *, foreign: bool = False) -> Loaded:
     """Check a schema made by ``copy_schema`` and resolve its references. Raises SchemaError."""
     _check_shape(copied)
     nodes = list(subschemas(copied))
-    problems = [problem for path, node in nodes for problem in _node_problems(path, node, foreign)]
+    problems: list[Problem] = []
+    end = time.thread_time() + FOREIGN_SECONDS
+    for path, node in nodes:
+        problems += _node_problems(path, node, foreign)
+        if foreign and time.thread_time() > end:
+            raise _refusal((), "too_complex", "The patterns of this schema take too long to be read.")
     if problems:
         raise SchemaError(settle(problems)[0])
     for _, node in nodes:

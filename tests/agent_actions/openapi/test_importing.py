@@ -397,3 +397,55 @@ def test_the_first_server_says_the_site_and_what_stands_before_each_path(
 
 def test_without_a_server_the_site_has_to_be_named() -> None:
     assert errors_of(("get", "/a", {}), servers=[]) == {"site"}
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"x-agent-effect": ["read"]},
+        {"x-agent-input": {}, "x-agent-request": 5},
+        {"x-agent-input": {}, "x-agent-request": {"query": ["a"]}},
+        {"summary": "Fine.", "x-agent-title": 5},
+        {"x-agent-cost": {"currency": "USD", "amount": -1}},
+        {"x-agent-cost": 5},
+        a_body({"type": "object", "properties": []}),
+        a_body({"type": "object", "properties": {}, "required": 5, "$defs": []}),
+        a_body({"allOf": [True], "type": 5, "nullable": True}),
+        a_body({"enum": 5, "nullable": True}),
+        a_body({"format": []}),
+        {"parameters": [a_parameter("a", "query", {"type": "string"}, style=["form"]), {"name": 5}]},
+    ],
+    ids=lambda member: next(iter(member)),
+)
+def test_members_of_a_kind_that_they_cannot_have_are_errors_that_name_the_operation(member: Any) -> None:
+    found = manifest_from(a_document(("post", "/a", {"operationId": "a", **member})))
+    assert found.manifest is None
+    assert {where for where, _code in said(found)} <= {"POST /a (a)", "/actions/0/cost"}
+
+
+@pytest.mark.parametrize("url", ["http://[", "https://a b/", "{x}", ""])
+def test_a_server_that_is_no_address_is_said(url: str) -> None:
+    found = manifest_from(a_document(("get", "/a", {}), servers=[{"url": url}]))
+    assert ("", "site") in said(found)
+
+
+@pytest.mark.parametrize(
+    "site", ["a b", "https://shop.example", "Shop.example", "shop.example/x", "a@b.example"]
+)
+def test_a_site_that_is_no_host_is_refused(site: str) -> None:
+    found = manifest_from(a_document(("get", "/a", {})), site=site)
+    assert found.manifest is None
+    assert said(found) == [("", "site")]
+
+
+def test_a_long_chain_of_schemas_is_refused_and_a_long_answer_left_out() -> None:
+    chain: dict[str, Any] = {
+        f"S{n}": {"properties": {"next": {"$ref": f"#/components/schemas/S{n + 1}"}}} for n in range(3_000)
+    }
+    components = {"schemas": {**chain, "S3000": {"type": "string"}}}
+    first = {"$ref": "#/components/schemas/S0"}
+    assert errors_of(("post", "/a", a_body(first)), components=components) == {"reference"}
+    answer = {"200": {"description": "Done.", "content": {"application/json": {"schema": first}}}}
+    found = manifest_from(a_document(("get", "/a", {"responses": answer}), components=components))
+    assert found.manifest is not None
+    assert said(found, Level.LOSS) == [("GET /a", "output")]
