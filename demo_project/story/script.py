@@ -38,6 +38,7 @@ from demo_project.story.narrator import Narrator, UnexpectedError, shown
 
 PAPER: Final = "copy-paper-a4-recycled"
 FEEDER: Final = "bird-feeder-oak"
+WANTED: Final = "recycled printer paper"
 QUANTITY: Final = 2
 LIMIT: Final = Mandate(currency="USD", per_tx=5000, total=6000)
 SCOPES: Final = ("cart:*", "checkout", "orders:read")
@@ -72,6 +73,7 @@ class Story:
             self.the_receipt_is_checked,
             self.a_lost_answer_is_asked_for_again,
             self.a_copied_request_is_worthless,
+            self.one_more_by_the_shops_flow,
             self.too_much_is_refused,
             self.the_books_are_right,
             self.ada_changes_her_mind,
@@ -90,11 +92,13 @@ class Story:
         checkout = actions.get("checkout", {})
         self.tell.expect("effect of checkout", "spend", checkout.get("effect"))
         self.tell.expect("the input that says the cost", "price", checkout.get("cost", {}).get("field"))
+        self.flows = {flow["name"]: flow for flow in manifest["flows"]}
+        self.tell.expect("a flow that buys", "buy_product", ", ".join(self.flows))
         self.site_keys = manifest["keys"]
 
     def the_agent_searches(self) -> None:
         self.tell.step("It looks for printer paper; reading needs no permission")
-        found = self._call("search_products", {"query": "recycled printer paper", "limit": 3})
+        found = self._call("search_products", {"query": WANTED, "limit": 3})
         for item in found["items"]:
             self.tell.site(f"{item['id']}: {item['name']}, {_money(item)}, {item['in_stock']} in stock")
         self.tell.expect("best match", PAPER, found["items"][0]["id"])
@@ -152,7 +156,7 @@ class Story:
         self.tell.site(
             f"{self.cart_id}: {QUANTITY} x {cart['lines'][0]['name']}, together {_money(cart, 'total')}"
         )
-        self.total = Decimal(str(cart["total"]))
+        self.total = self.spent = Decimal(str(cart["total"]))
         self.tell.expect("twice the price", self.price * QUANTITY, self.total)
 
     def the_cart_is_paid(self) -> None:
@@ -217,6 +221,23 @@ class Story:
         self.tell.expect("status of the first", 200, first.status_code)
         self.tell.expect("answer to the copy", "request_replayed", refusal["code"])
 
+    def one_more_by_the_shops_flow(self) -> None:
+        self.tell.step("One more pack, by the shop's own flow: search, cart and payment")
+        steps = [step["action"] for step in self.flows["buy_product"]["steps"]]
+        wanted = {"query": WANTED, "quantity": 1, "price": self.price}
+        self.tell.agent(f"buy_product {shown(wanted)}: {', '.join(steps)}")
+        bought = self._attempt("buy_product", lambda: self.agent.run_flow(self.origin, "buy_product", wanted))
+        found, cart, order = bought.outputs
+        self.tell.site(
+            f"{found['items'][0]['id']}, {cart['cart_id']}, {order['order_id']} is {order['state']}"
+        )
+        self.spent += Decimal(str(order["total"]))
+        self.tell.expect("steps taken", len(steps), len(bought.outputs))
+        self.tell.expect("charged", self.price, Decimal(str(order["total"])))
+        newest = self._attempt("receipts", lambda: self.agent.receipts(self.origin))[-1]
+        self.tell.expect("its receipt", order["receipt"], newest["id"])
+        self.tell.expect("left for Ada's agent", _usd(LIMIT.total - self._cents), _usd(self._left()))
+
     def too_much_is_refused(self) -> None:
         self.tell.step("Ada's limit holds, whatever the agent does")
         self._call("add_to_cart", {"product_id": FEEDER, "quantity": 1})
@@ -241,8 +262,10 @@ class Story:
         status = self._call("order_status", {"limit": 50})
         self.tell.site(f"orders of Ada's: {len(status['orders'])}")
         mine = Order.objects.filter(subject=self.key.public)
-        self.tell.expect("orders of this agent", 1, mine.count())
-        self.tell.expect("recycled paper on the shelf", self.shelf_before - QUANTITY, _on_the_shelf(PAPER))
+        self.tell.expect("orders of this agent", 2, mine.count())
+        self.tell.expect(
+            "recycled paper on the shelf", self.shelf_before - QUANTITY - 1, _on_the_shelf(PAPER)
+        )
         self.tell.expect("bird feeders on the shelf", self.feeders_before, _on_the_shelf(FEEDER))
         self.tell.expect("spent by the agent", _usd(self._cents), _usd(LIMIT.total - self._left()))
 
@@ -259,7 +282,8 @@ class Story:
 
     @property
     def _cents(self) -> int:
-        return int(self.total * 100)
+        """What the agent has spent, in cents."""
+        return int(self.spent * 100)
 
     def _ada_is_asked(self, approval: Approval) -> bool:
         """Her client asks before it spends; she approves what is within her limits."""
