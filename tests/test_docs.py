@@ -29,8 +29,8 @@ def test_every_setting_is_described_with_its_default_and_sentence() -> None:
     ]
 
 
-# Named by code that nothing calls yet: content negotiation of DRF, and references of a flow while it runs.
-UNREACHED = {Code.NOT_ACCEPTABLE, Code.FLOW_INVALID, Code.FLOW_REFERENCE_MISSING}
+# Named by code that nothing calls yet: content negotiation of DRF.
+UNREACHED = {Code.NOT_ACCEPTABLE}
 
 
 @pytest.mark.requirement("AA-3.4")
