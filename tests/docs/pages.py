@@ -52,7 +52,7 @@ def file(page: str, path: str) -> str:
 
 def prose(text: str) -> str:
     """A page without its code."""
-    return _BLOCK.sub("", text)
+    return _BLOCK.sub(lambda block: f"{block['before'] or ''}\n", text)
 
 
 def links(page: Path) -> list[str]:

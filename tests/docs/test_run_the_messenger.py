@@ -75,7 +75,13 @@ def celery_site(tmp_path: Path) -> dict[str, Any]:
 
 def test_the_site_s_celery_finds_the_tasks_and_when_to_run_them(tmp_path: Path) -> None:
     assert celery_site(tmp_path) == {
-        "tasks": ["agentweb.content", "agentweb.retention", "agentweb.sweep"],
+        "tasks": [
+            "agentweb.background",
+            "agentweb.content",
+            "agentweb.payments",
+            "agentweb.retention",
+            "agentweb.sweep",
+        ],
         "schedule": beat.SCHEDULE,
         "options": beat.TRANSPORT_OPTIONS,
         "broker": "redis://127.0.0.1:6379/0",
