@@ -1,4 +1,4 @@
-"""``python -m tests.e2e.crash``: kill a messenger again and again, and see whether it kept its promises."""
+"""``python -m tests.e2e.crash``: kill a site again and again, and see whether it kept its promises."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import sys
 from collections.abc import Sequence
 from typing import Final, TextIO
 
-from tests.e2e.crash.driver import Outcome, Told, run
-from tests.e2e.crash.plan import DATABASES, POSTGRES, SERVERS, Plan
+from tests.e2e.crash import scenarios
+from tests.e2e.crash.plan import DATABASES, POSTGRES, SCENARIOS, SERVERS, Plan
+from tests.e2e.crash.running import Outcome, Told
 
 _WIDTH: Final = 24
 
@@ -20,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     end_politely()
     given = _parser().parse_args(arguments)
     plan = Plan(
+        scenario=given.scenario,
         database=given.database,
         seconds=given.seconds,
         seed=given.seed or secrets.token_hex(4),
@@ -33,18 +35,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         acknowledgements=given.acknowledgements,
         at_most=given.at_most,
     )
-    outcome = run(plan, bar(sys.stderr), keep=given.keep)
+    outcome = scenarios.run(plan, bar(sys.stderr), keep=given.keep)
     print(json.dumps(outcome.as_json(), indent=1) if given.json else words(outcome))
     return 0 if outcome.passed and outcome.is_enough else 1
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.crash", description=__doc__)
+    parser.add_argument("--scenario", choices=SCENARIOS, default=SCENARIOS[0])
     parser.add_argument("--database", choices=DATABASES, default=POSTGRES)
     parser.add_argument("--server", choices=SERVERS, default=SERVERS[0])
     parser.add_argument("--seconds", type=float, default=30, help="how long processes are killed")
     parser.add_argument("--seed", default="", help="repeats the same choices of the driver")
-    parser.add_argument("--writers", type=int, default=6, help="processes; three share an agent")
+    parser.add_argument("--writers", type=int, default=6, help="processes, or buyers; three share an agent")
     parser.add_argument("--readers", type=int, default=4)
     parser.add_argument("--quota", type=int, help="messages that each agent may send: a tight budget")
     parser.add_argument("--pace", type=float, default=1.0, help="2 kills twice as often")
@@ -89,18 +92,14 @@ def bar(to: TextIO) -> Told:
 def words(outcome: Outcome) -> str:
     """The outcome for people."""
     kills = ", ".join(f"{count} {name}" for name, count in sorted(outcome.kills.items()))
-    refused = ", ".join(f"{count} {code}" for code, count in sorted(outcome.refused.items()))
     ends = ", ".join(f"{count} {name}" for name, count in sorted(outcome.ends.items()))
     verdict = "PASS" if outcome.passed and outcome.is_enough else "FAIL"
     lines = [
-        f"{verdict}: {outcome.plan.database}, {outcome.plan.server}, "
+        f"{verdict}: {outcome.plan.scenario}, {outcome.plan.database}, {outcome.plan.server}, "
         f"seed {outcome.plan.seed}, {outcome.seconds:.0f} s",
         f"  killed {sum(outcome.kills.values())} times: {kills or 'nothing'}",
         *([f"  ended by themselves: {ends}"] if ends else []),
-        f"  {outcome.acknowledged} acknowledged ({outcome.duplicates} as duplicates), {outcome.messages} messages, "
-        f"{outcome.lost_answers} answers lost, refused: {refused or 'none'}",
-        f"  {outcome.events} events, read {outcome.read} times; {outcome.replays} requests replayed; "
-        f"{outcome.deleted} expired events deleted",
+        *(f"  {line}" for line in outcome.told()),
     ]
     if not outcome.is_enough:
         lines.append(

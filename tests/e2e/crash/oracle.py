@@ -10,11 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
 
+from tests.e2e.crash.breaches import Breach, Breaches
 from tests.e2e.crash.journal import Line
-
-EXAMPLES: Final = 5
 
 
 class Rule(StrEnum):
@@ -45,15 +43,6 @@ class Rule(StrEnum):
     UNRESUMED = "a reader did not reach the end of the log"
     NONCE = "a nonce was accepted twice"
     ANSWER = "a request got an answer that nothing explains"
-
-
-@dataclass(frozen=True)
-class Breach:
-    """``count`` breaches of one rule, with the first of them in words."""
-
-    rule: Rule
-    count: int
-    examples: tuple[str, ...]
 
 
 @dataclass
@@ -100,17 +89,13 @@ class Evidence:
     inboxes: Mapping[str, Sequence[Sequence[str]]]
     told: Sequence[tuple[str, str]] | None = None
     quota: int | None = None
-    _breaches: dict[Rule, list[str]] = field(default_factory=lambda: defaultdict(list))
+    _breaches: Breaches = field(default_factory=Breaches)
 
     def breach(self, rule: Rule, words: str) -> None:
-        self._breaches[rule].append(words)
+        self._breaches.add(rule, words)
 
     def breaches(self) -> list[Breach]:
-        return [
-            Breach(rule, len(found), tuple(found[:EXAMPLES]))
-            for rule in Rule
-            if (found := self._breaches.get(rule))
-        ]
+        return self._breaches.in_order(Rule)
 
 
 def judge(evidence: Evidence) -> list[Breach]:

@@ -11,8 +11,12 @@ POSTGRES: Final = "postgres"
 DATABASES: Final = (SQLITE, SQLITE_DEFAULTS, POSTGRES)
 SERVERS: Final = ("gunicorn", "uvicorn")
 
+MESSENGER: Final = "messenger"
+MONEY: Final = "money"
+SCENARIOS: Final = (MESSENGER, MONEY)
+
 PER_AGENT: Final = 3
-"""Writers that share one agent, its key and its quota."""
+"""Writers, or buyers, that share one agent, its key and its quota."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Plan:
     retention to delete meanwhile.
     """
 
+    scenario: str = MESSENGER
     database: str = POSTGRES
     seconds: float = 30
     seed: str = "1"

@@ -9,12 +9,15 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from typing import Any, Final
 
 from tests.e2e.crash.oracle import Rule
+from tests.e2e.crash.plan import MESSENGER
 
 VARIABLE: Final = "AGENTWEB_CRASH_PLANTED"
 
@@ -23,26 +26,38 @@ VARIABLE: Final = "AGENTWEB_CRASH_PLANTED"
 class Bug:
     """``rule`` is the one by which it must be caught."""
 
-    rule: Rule
+    rule: StrEnum
     plant: Callable[[], None] = lambda: None
     prepare: Callable[[], None] = lambda: None
+    scenario: str = MESSENGER
 
 
 def plant() -> None:
     """Put the bug named by the environment into this process, after Django is set up."""
     name = os.environ.get(VARIABLE)
     if name:
-        BUGS[name].plant()
+        find(name).plant()
 
 
 def prepare() -> None:
     """Make the database ready for the bug, after it has its tables."""
     name = os.environ.get(VARIABLE)
     if name:
-        BUGS[name].prepare()
+        find(name).prepare()
 
 
-def _replace(module: Any, name: str, function: Any) -> None:
+def find(name: str) -> Bug:
+    return everything()[name]
+
+
+def everything() -> dict[str, Bug]:
+    """The bugs of all scenarios by their names."""
+    from tests.e2e.crash.money.planted import BUGS as OF_MONEY
+
+    return {**BUGS, **OF_MONEY}
+
+
+def replace(module: Any, name: str, function: Any) -> None:
     """What has gone from the product cannot be spoiled any more, and must not seem to be."""
     if not callable(getattr(module, name)):
         raise TypeError(f"{module.__name__}.{name} is no function any more")
@@ -77,7 +92,7 @@ def _answer_before_commit() -> None:
         except Exception:
             return truly(work)
 
-    _replace(transactions, "run", run)
+    replace(transactions, "run", run)
 
 
 def _drop_constraints() -> None:
@@ -95,19 +110,22 @@ def _read_then_write() -> None:
     """The account is read, counted up in memory and written back, without a lock or a condition."""
     from agentweb.aim import quotas
     from agentweb.aim.models import Account
+    from agentweb.aim.statements import Call, Statement
 
-    def take(agent: int, units: int) -> bool:
-        account = Account.objects.get(pk=agent)
-        account.charged += units
-        account.save()
-        return True
+    write = Statement("UPDATE {account} SET charged = %s WHERE agent_id = %s")
 
-    _replace(quotas, "take", take)
+    def taking(agent: int, units: int) -> Call | None:
+        account = Account.objects.filter(pk=agent).first()
+        return None if account is None else write.call([account.charged + units, agent])
+
+    replace(quotas, "taking", taking)
 
 
 def _give_positions_outside() -> None:
     """Positions come as those of a sequence do: at once, in an order that is not that of the commits."""
     from agentweb.aim import log, statements
+    from agentweb.aim.log import Entry
+    from agentweb.aim.statements import Call
 
     mine = threading.local()
 
@@ -120,11 +138,27 @@ def _give_positions_outside() -> None:
             last, epoch = cursor.fetchone()
         return last, epoch
 
-    _replace(log, "advance", advance)
+    def append(entries: Sequence[Entry], at: datetime, *also: Call) -> tuple[int, str]:
+        last, epoch = advance(len(entries))
+        when, of_head = statements.instant(at), statements.Statement(log._LAST).text()
+        rows = [
+            (log.NAME, len(entries) - place, entry.stream, entry.type, when, entry.message_key, entry.data)
+            for place, entry in enumerate(entries, 1)
+        ]
+        insert = log._INSERT.call(
+            [value for row in rows for value in row], rows=", ".join([log._ROW] * len(rows))
+        )
+        for call in (*also, insert):
+            text = call.text.replace(of_head, "CAST(%s AS bigint)")
+            values = [last if value == log.NAME else value for value in call.values]
+            statements.together(Call(text, values))
+        return last, epoch
+
+    replace(log, "append", append)
 
 
 def _remember_nonces_in_memory() -> None:
-    from agentweb.access import nonces
+    from agentweb.access import admission, nonces
     from agentweb.wire.errors import AuthenticationError, Code
 
     seen: set[tuple[str, str]] = set()
@@ -136,7 +170,9 @@ def _remember_nonces_in_memory() -> None:
                 raise AuthenticationError(Code.REQUEST_REPLAYED, "This nonce was used before.")
             seen.add((key, nonce))
 
-    _replace(nonces, "burn", burn)
+    replace(nonces, "burn", burn)
+    # The statement that does it together with the limit is the database's.
+    replace(admission, "at_once", lambda *_, **__: None)
 
 
 def _not_flush() -> None:

@@ -49,9 +49,10 @@ class Signed:
 class Speaker:
     """Speaks for one key, or for nobody. Not for several threads at once."""
 
-    def __init__(self, port: int, key: SigningKey | None) -> None:
+    def __init__(self, port: int, key: SigningKey | None, *, timeout: float = TIMEOUT) -> None:
         self._port = port
         self._key = key
+        self._timeout = timeout
         self._connection: http.client.HTTPConnection | None = None
 
     def ask(self, method: str, target: str, value: Any = None) -> Answer:
@@ -71,7 +72,7 @@ class Speaker:
     def send(self, request: Signed) -> Answer:
         """Raises Lost when no whole answer comes."""
         if self._connection is None:
-            self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=TIMEOUT)
+            self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=self._timeout)
         try:
             self._connection.request(request.method, request.target, request.body, request.headers)
             response = self._connection.getresponse()
