@@ -43,6 +43,7 @@ def manage(database: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         ["revoke_grant", AGENT.public],
         ["clear_expired"],
         ["export_manifests", "--out", "never-made"],
+        ["awp_analyze"],
     ],
     ids=" ".join,
 )

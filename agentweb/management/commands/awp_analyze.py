@@ -13,12 +13,14 @@ from agentweb.awp.compliance.formats.text import TextReport, can_show
 from agentweb.awp.compliance.items import Line, Outcome
 from agentweb.awp.compliance.report import Report, analyze
 from agentweb.awp.compliance.site import OVER_THE_NETWORK, NotReachedError, Site, own_site, site_at
+from agentweb.awp.content import published
 from agentweb.management.commands._awp import require_awp
 from agentweb.management.commands._counting import count_own_texts
+from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.management.commands._options import add_allow_private
 from agentweb.management.commands._progress import progress
 from agentweb.management.commands._script_name import add_script_name, mounted
-from agentweb.management.commands._texts import TextCommand, whole
+from agentweb.management.commands._texts import whole
 
 NOT_MEASURED: Final = 2
 _FAILING: Final = {
@@ -29,7 +31,7 @@ _FAILING: Final = {
 _MOST: Final = 10_000
 
 
-class Command(TextCommand):
+class Command(MigratedCommand):
     help = (
         "Measure the checklist of AWP 1.0 on this site, in process, or on the site of a URL: one line for each item, "
         "what was measured, what is wrong and the fix; a score; and how full the token budgets are. Nothing is "
@@ -72,6 +74,8 @@ class Command(TextCommand):
         with mounted(options["script_name"]):
             site = self._site(options["url"], pages, may_be_private=options["allow_private"])
             if site.is_own:
+                # Without the tables every document would be told to answer 500.
+                published.has_pages()
                 count_own_texts()
             try:
                 report = self._told(site) if is_text else analyze(site)
