@@ -77,7 +77,8 @@ def test_mistakes_in_a_dict_of_settings_name_the_dict_too() -> None:
         "agentweb.E002",
         "AGENTWEB['AWP']['NAME'] must be a text of 1 to 100 characters.",
     )
-    assert bad.hint == "The site's name. Unset, the host of ORIGIN."
+    assert bad.hint is not None
+    assert bad.hint.startswith("The site's name. Unset, ")
 
 
 @override_settings(AGENTWEB=["ORIGIN"], DEBUG=True)

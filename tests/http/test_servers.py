@@ -163,7 +163,8 @@ def test_a_site_under_a_prefix_lists_and_answers_its_real_paths(kind, tmp_path):
         manifest = httpx.get(f"{origin}/shop/.well-known/agent-actions.json").json()
         paths = {entry["name"]: entry["path"] for entry in manifest["actions"]}
         assert paths["search_products"] == "/shop/agent/search_products"
-        endpoints = {name: f"{origin}/shop/agent-actions/{name}" for name in ("receipts", "revocations")}
+        names = ("receipts", "refunds", "revocations")
+        endpoints = {name: f"{origin}/shop/agent-actions/{name}" for name in names}
         assert manifest["endpoints"] == endpoints
         answer = signed("GET", f"{origin}{paths['search_products']}?query=tea")
         assert answer.status_code == 200, answer.text
