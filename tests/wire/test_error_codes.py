@@ -33,6 +33,9 @@ FROM_ELSEWHERE = {
     ("aim/events.py", "code"),
     ("aim/quotas.py", "slowest.code"),
     ("wire/aim/envelope.py", "codes.pop() if len(codes) == 1 else Code.INVALID_ENVELOPE"),
+    # What the client's guard said of another site, as it was kept.
+    ("index/crawl.py", "row.code or Code.SITE_UNREACHABLE"),
+    ("index/submitting.py", "error.code"),
     # The page's own word for its refusal.
     ("aip/bridge/calls.py", "code"),
 }
