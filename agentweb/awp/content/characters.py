@@ -97,7 +97,8 @@ def _joined(found: re.Match[str]) -> str:
     run, text, begin, end = found[0], found.string, found.start(), found.end()
     before, after = text[begin - 1 : begin], text[end : end + 1]
     kept = run[0] if run[0] not in "\u200b\u200c\u200d" and _has_variant(before, run, after) else ""
-    is_plain = before <= _LAST_PLAIN and bool(before)
+    # With nothing before them in their text they join nothing that is known here.
+    is_plain = before <= _LAST_PLAIN
     joiner = next((each for each in run if each in "\u200c\u200d"), "")
     if joiner and not is_plain:
         return kept + joiner

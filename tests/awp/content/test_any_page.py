@@ -114,8 +114,9 @@ def test_any_bytes_in_any_encoding_are_a_page(noise: bytes, html: str, charset: 
         ("<em><pre>a\nb</pre></em>", "```\na\nb\n```\n"),
         ("<strong><div>x</div></strong> y", "**x** y\n"),
         ("<p>x<a href=/y>\u00ad</a>", "x\n"),
+        ("<p>x<b>\u200d</b>", "x\n"),
     ],
-    ids=range(5),
+    ids=range(6),
 )
 def test_what_is_around_a_block_leaves_it_one(html: str, expected: str) -> None:
     assert converted(html).markdown == expected
