@@ -11,8 +11,6 @@ Each is signed by the key that the grant is for. The person decides where progra
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
 from typing import Any, Final
 
 from django.http import HttpResponse
@@ -22,20 +20,17 @@ from rest_framework.request import Request
 from agentweb import conf
 from agentweb.access import grants, pairing
 from agentweb.access.pairing import Wanted
-from agentweb.agent_actions.mount import PROTOCOL
+from agentweb.agent_actions.noted import NotedView
 from agentweb.http import bodies
 from agentweb.http.addresses import address_of
 from agentweb.http.headers import is_preflight
 from agentweb.http.request_members import Members, Note
-from agentweb.http.views import AgentView, json_response
+from agentweb.http.views import json_response
 from agentweb.http.wanted import read_mandate, read_scopes
-from agentweb.invoke import audit
-from agentweb.wire import canonical
-from agentweb.wire.errors import AgentError, AuthenticationError, Code, RequestError
+from agentweb.wire.errors import AuthenticationError, Code, RequestError
 from agentweb.wire.grant_shape import MAX_NOTE
 from agentweb.wire.grants import encode_chain
 from agentweb.wire.json_writing import dumps
-from agentweb.wire.safe_numbers import nearest_doubles
 from agentweb.wire.strict_json import Json, loads
 
 NAME: Final = "grant-request"
@@ -46,7 +41,9 @@ INTERVAL_SECONDS: Final = 5
 _MEMBERS: Final = ("scopes", "mandate", "expires_in", "reason")
 
 
-class _AskingView(AgentView):
+class _AskingView(NotedView):
+    noted_as = NAME
+
     def check_route(self) -> None:
         if not conf.get("GRANT_REQUESTS") and not is_preflight(self.http_request):
             raise RequestError(Code.NOT_FOUND, "Agents do not ask for grants at this site.")
@@ -61,30 +58,6 @@ class _AskingView(AgentView):
                 headers={"WWW-Authenticate": "AgentGrant"},
             )
         return self.caller.agent_key
-
-    def noted(self, sent: Json, work: Callable[[], dict[str, Any]], *, done: int) -> HttpResponse:
-        """Answer, and leave a row in the audit log, whatever comes of it."""
-        started = perf_counter()
-        status, outcome = 500, str(Code.INTERNAL)
-        try:
-            answer = json_response(dumps(work()), status=done)
-            status, outcome = done, audit.OK
-        except AgentError as error:
-            status, outcome = error.status, error.code
-            raise
-        finally:
-            audit.note(
-                self.caller,
-                protocol=PROTOCOL,
-                action=NAME,
-                effect="write",
-                request_id=self.request_id,
-                input_digest=canonical.digest(nearest_doubles(sent)),
-                status=status,
-                outcome=outcome,
-                seconds=perf_counter() - started,
-            )
-        return answer
 
 
 class GrantRequestsView(_AskingView):

@@ -9,35 +9,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
 from typing import Any, Final
 
 from django.http import HttpResponse
 from rest_framework.request import Request
 
 from agentweb.access.authorization import require_scopes
-from agentweb.agent_actions.mount import PROTOCOL
+from agentweb.agent_actions.noted import NotedView
 from agentweb.http import bodies
 from agentweb.http.headers import is_preflight
 from agentweb.http.request_members import Members, Note
-from agentweb.http.views import AgentView, json_response
-from agentweb.invoke import audit
+from agentweb.http.views import json_response
 from agentweb.negotiation import moves, negotiator
 from agentweb.negotiation.answers import MAX_NOTE
 from agentweb.negotiation.negotiator import Context
-from agentweb.wire import canonical
 from agentweb.wire.agreements import normal_terms
-from agentweb.wire.errors import AgentError, Code, InputError, RequestError
+from agentweb.wire.errors import Code, InputError, RequestError
 from agentweb.wire.json_writing import dumps
-from agentweb.wire.safe_numbers import nearest_doubles
 from agentweb.wire.strict_json import Json, loads
 
 NAME: Final = "negotiation"
 """What the audit log calls it, where calls have the name of their action."""
 
 
-class _BargainingView(AgentView):
+class _BargainingView(NotedView):
+    noted_as = NAME
+
     def check_route(self) -> None:
         if not negotiator.is_set() and not is_preflight(self.http_request):
             raise RequestError(Code.NOT_FOUND, "This site does not bargain.")
@@ -51,37 +48,13 @@ class _BargainingView(AgentView):
     def context(self) -> Context:
         return Context(self.caller, self.request_id, self.http_request)
 
-    def moved(self, sent: Json, move: Callable[[], dict[str, Any]]) -> HttpResponse:
-        """Answer a move, and leave its row in the audit log, whatever comes of it."""
-        started = perf_counter()
-        status, outcome = 500, str(Code.INTERNAL)
-        try:
-            answer = json_response(dumps(move()))
-            status, outcome = 200, audit.OK
-        except AgentError as error:
-            status, outcome = error.status, error.code
-            raise
-        finally:
-            audit.note(
-                self.caller,
-                protocol=PROTOCOL,
-                action=NAME,
-                effect="write",
-                request_id=self.request_id,
-                input_digest=canonical.digest(nearest_doubles(sent)),
-                status=status,
-                outcome=outcome,
-                seconds=perf_counter() - started,
-            )
-        return answer
-
 
 class NegotiationsView(_BargainingView):
     """``POST``: the first offer."""
 
     def post(self, request: Request, **captured: Any) -> HttpResponse:
         sent = loads(self.body(), max_bytes=bodies.limit())
-        return self.moved(sent, lambda: self._begin(sent))
+        return self.noted(sent, lambda: self._begin(sent))
 
     def _begin(self, sent: Json) -> dict[str, Any]:
         members = Members(sent, ("terms", "price", "currency", "note"))
@@ -110,7 +83,7 @@ class NegotiationView(_BargainingView):
 
     def post(self, request: Request, *, negotiation_id: str, **captured: Any) -> HttpResponse:
         sent = loads(self.body(), max_bytes=bodies.limit())
-        return self.moved(sent, lambda: self._move(negotiation_id, sent))
+        return self.noted(sent, lambda: self._move(negotiation_id, sent))
 
     def _move(self, ident: str, sent: Json) -> dict[str, Any]:
         members = Members(sent, ("offer", "accept", "reject", "note"))
