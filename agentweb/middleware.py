@@ -1,4 +1,5 @@
-"""Optional middleware: a page's own answer says where its manifest is, and may be the manifest."""
+"""Optional middleware: a page's own answer says where its manifest is, and may be the manifest; and a site's policy for
+other origins that leaves agents' paths to agentweb."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from corsheaders.middleware import CorsMiddleware as SitesCorsMiddleware
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
@@ -13,6 +15,7 @@ from django.utils.cache import patch_vary_headers
 from agentweb import conf
 from agentweb.aip.discovery import LinkedPage, linked_page, links_of, preferred_form
 from agentweb.aip.views import PageManifestView
+from agentweb.http import cors
 
 _METHODS: Final = ("GET", "HEAD")
 
@@ -49,6 +52,14 @@ class PageLinksMiddleware:
         manifest = None if view is None else await sync_to_async(_answered, thread_sensitive=True)(view)
         response: HttpResponseBase = await self.get_response(request) if manifest is None else manifest
         return _linked(response, page, is_manifest=manifest is not None)
+
+
+class CorsMiddleware(SitesCorsMiddleware):
+    """django-cors-headers, with the site's own settings, for all paths but agentweb's, which are open to every origin
+    without credentials and answer for themselves. It stands in MIDDLEWARE where ``corsheaders.middleware`` would."""
+
+    def is_enabled(self, request: HttpRequest) -> bool:
+        return not cors.is_ours(request.path_info) and super().is_enabled(request)
 
 
 def _asked(request: HttpRequest) -> LinkedPage | None:

@@ -86,8 +86,8 @@ def preflights_work(site: Examined) -> Iterator[Problem]:
         yield Problem(
             f"A browser's preflight of {path} gets {answer.status} with Access-Control-Allow-Origin {opened}{others}: "
             "no page can call them.",
-            f"Keep django-cors-headers off agents' paths, {cors.setting()}, and any other middleware that answers "
-            "OPTIONS.",
+            f"Put {cors.OWN_MIDDLEWARE} in place of {cors.MIDDLEWARE}, or keep that off agents' paths, "
+            f"{cors.setting()}; and keep any other middleware that answers OPTIONS off them.",
         )
 
 

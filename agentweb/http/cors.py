@@ -1,4 +1,4 @@
-"""The expression that keeps django-cors-headers off all paths of ours, made in one place, whoever prints it.
+"""Which paths are ours and not django-cors-headers', and the expression that keeps it off them, whoever prints it.
 
 A room says where its URLs are declared how its paths begin; what it advertises beside is added.
 """
@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 from django.conf import settings
+from django.core.signals import setting_changed
+from django.dispatch import receiver
 
 from agentweb.http.documents import Place
 from agentweb.http.doors import all_doors
@@ -17,6 +20,7 @@ from agentweb.http.mount import mount_prefix
 from agentweb.http.urlconf import path_info
 
 MIDDLEWARE: Final = "corsheaders.middleware.CorsMiddleware"
+OWN_MIDDLEWARE: Final = "agentweb.middleware.CorsMiddleware"
 WELL_KNOWN: Final = r"/\.well-known/"
 
 _rooms: Final[dict[str, Callable[[str], Iterable[str]]]] = {}
@@ -38,8 +42,18 @@ def prefix_seen() -> str:
     return path_info(f"{mount_prefix()}/").rstrip("/") if getattr(settings, "ROOT_URLCONF", None) else ""
 
 
-def setting() -> str:
-    """``CORS_URLS_REGEX = r"…"``, which leaves every path of every room that is on to agentweb."""
+def is_ours(path: str) -> bool:
+    """Whether agentweb says itself, for this path of a request, what other origins may do."""
+    return _ours().match(path) is not None
+
+
+@cache
+def _ours() -> re.Pattern[str]:
+    return re.compile("|".join(_beginnings()))
+
+
+def _beginnings() -> list[str]:
+    """Regular expressions of how the paths of every room that is on begin."""
     prefix = prefix_seen()
     found = [WELL_KNOWN]
     for room in sorted(_rooms) if getattr(settings, "ROOT_URLCONF", None) else ():
@@ -48,12 +62,22 @@ def setting() -> str:
     for path in (door.path_at(place) for door in all_doors()):
         if not re.match("|".join(found), path):
             found.append(re.escape(path))
-    return f'CORS_URLS_REGEX = r"^(?!{"|".join(dict.fromkeys(found))})"'
+    return list(dict.fromkeys(found))
+
+
+def setting() -> str:
+    """``CORS_URLS_REGEX = r"…"``, which leaves every path of every room that is on to agentweb."""
+    return f'CORS_URLS_REGEX = r"^(?!{"|".join(_beginnings())})"'
 
 
 def hint() -> str:
     """What to do where ``covers`` finds one of our paths."""
     return (
-        "They are open to every origin without credentials, and agentweb answers for itself. Keep django-cors-headers "
-        f"off all of agentweb's paths: {setting()}"
+        f"They are open to every origin without credentials, and agentweb answers for itself. Put {OWN_MIDDLEWARE} in "
+        f"place of {MIDDLEWARE}, or keep django-cors-headers off all of agentweb's paths: {setting()}"
     )
+
+
+@receiver(setting_changed, dispatch_uid="agentweb.http.cors")
+def _forget(**kwargs: Any) -> None:
+    _ours.cache_clear()

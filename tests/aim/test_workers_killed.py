@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.aim.working.processes import Proxy, Worker, posting, verdict_when_done, workers
+from tests.aim.working.processes import NOBODY_DIES, Proxy, Worker, posting, verdict_when_done, workers
 from tests.support.races import Database, run
 from tests.support.redis import redis_url
 
@@ -89,7 +89,7 @@ def test_a_broker_that_is_not_there_costs_nothing(race_database: Database, tmp_p
     run(race_database, f"{POSTERS}:register")
     command = ["tests.aim.working.worker", "--every", "0.1"]
     nobody = {"AGENTWEB_TEST_BROKER": "redis://127.0.0.1:1/0"}
-    with workers(Worker(race_database, command, tmp_path / "worker.log")):
+    with workers(Worker(race_database, command, tmp_path / "worker.log", **NOBODY_DIES)):
         [answer] = posting(race_database, 2, **nobody).result()
         found = verdict_when_done(race_database)
     assert found["messages"] == answer["posted"] == found["received"] == found["told"]

@@ -223,6 +223,20 @@ def test_preflights_are_ours_with_the_regex_that_the_check_gives(cors_policy: An
     assert_is_of_awp(response)
 
 
+@pytest.mark.parametrize("address", [*DOCUMENTS, "/awp/nothing"])
+def test_preflights_are_ours_with_our_middleware_in_place_of_django_cors_headers(
+    cors_policy: Any, address: str
+) -> None:
+    from agentweb.awp.checks import check_cors
+
+    cors_policy.MIDDLEWARE = ["agentweb.middleware.CorsMiddleware", *cors_policy.MIDDLEWARE[1:]]
+    assert check_cors(None) == []
+    response = send("OPTIONS", address, **{**PREFLIGHT, "Origin": "https://friend.example"})
+    assert response.status_code == 204
+    assert_is_of_awp(response)
+    assert_is_of_awp(send("GET", address, Origin="https://friend.example"))
+
+
 def test_both_slash_forms_answer() -> None:
     for address in DOCUMENTS:
         assert send("GET", f"{address}/").content == send("GET", address).content

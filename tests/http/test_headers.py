@@ -4,6 +4,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
+from agentweb.agent_actions.checks import check_cors
 from agentweb.http.headers import Document, answer_document
 from tests.support.web import send
 
@@ -22,6 +23,7 @@ EXPOSED = {
     "X-AWP-Version",
 }
 CORS_MIDDLEWARE = "corsheaders.middleware.CorsMiddleware"
+OWN_MIDDLEWARE = "agentweb.middleware.CorsMiddleware"
 
 
 def assert_open_to_every_origin(answer):
@@ -111,6 +113,36 @@ def test_preflights_are_ours_where_the_site_s_policy_leaves_our_paths_out(cors_p
     )
     assert answer.status_code == 204
     assert_open_to_every_origin(answer)
+
+
+@pytest.mark.parametrize(
+    ("path", "method"), [(MANIFEST, "GET"), ("/agent/mirror", "POST"), ("/orders/1", "PATCH")]
+)
+def test_our_middleware_in_place_of_django_cors_headers_leaves_our_paths_to_us(cors_policy, path, method):
+    cors_policy.MIDDLEWARE = [OWN_MIDDLEWARE, *cors_policy.MIDDLEWARE[1:]]
+    assert check_cors(None) == []
+    origin = {"Origin": "https://friend.example"}
+    answer = send("OPTIONS", path, **origin, Access_Control_Request_Method=method)
+    assert answer.status_code == 204
+    assert_open_to_every_origin(answer)
+    assert_open_to_every_origin(send("GET", path, **origin))
+
+
+def test_the_site_s_own_pages_keep_its_policy_under_our_middleware(cors_policy):
+    cors_policy.MIDDLEWARE = [OWN_MIDDLEWARE, *cors_policy.MIDDLEWARE[1:]]
+    answer = send(
+        "OPTIONS", "/pages/own", Origin="https://friend.example", Access_Control_Request_Method="GET"
+    )
+    assert answer["Access-Control-Allow-Origin"] == "https://friend.example"
+    assert answer["Access-Control-Allow-Credentials"] == "true"
+    assert "Access-Control-Allow-Origin" not in send("GET", "/pages/own", Origin="https://elsewhere.example")
+
+
+def test_our_middleware_has_the_last_word_of_a_site_s_expression(cors_policy):
+    cors_policy.MIDDLEWARE = [OWN_MIDDLEWARE, *cors_policy.MIDDLEWARE[1:]]
+    cors_policy.CORS_URLS_REGEX = r"^/api/"
+    answer = send("GET", "/pages/own", Origin="https://friend.example")
+    assert "Access-Control-Allow-Origin" not in answer
 
 
 def test_only_public_documents_may_be_cached():

@@ -22,7 +22,7 @@ from agentweb.aim.models import Account, LogConsumer
 from agentweb.management.commands import agentweb_worker
 from agentweb.testing import clock
 from tests.aim.filling import agent, post
-from tests.aim.working.processes import Worker, posting, verdict_when_done, workers
+from tests.aim.working.processes import NOBODY_DIES, Worker, posting, verdict_when_done, workers
 from tests.support.races import ROOT, Database, fresh_database, run
 from tests.support.redis import redis_url
 
@@ -103,7 +103,8 @@ def test_a_database_that_is_away_for_a_while_is_waited_for(
 def test_workers_share_the_work_and_end_cleanly(race_database: Database, tmp_path: Path) -> None:
     run(race_database, f"{POSTERS}:register")
     command = ["tests.aim.working.worker", "--every", "0.1", "--json"]
-    with workers(*(Worker(race_database, command, tmp_path / f"{n}.log") for n in range(3))) as ours:
+    logs = [tmp_path / f"{n}.log" for n in range(3)]
+    with workers(*(Worker(race_database, command, log, **NOBODY_DIES) for log in logs)) as ours:
         [answer] = posting(race_database, 3).result()
         found = verdict_when_done(race_database)
         assert [each.end() for each in ours] == [0, 0, 0]
@@ -118,7 +119,7 @@ def test_workers_share_the_work_and_end_cleanly(race_database: Database, tmp_pat
 @pytest.mark.services
 def test_a_wake_up_is_not_waited_for_until_the_next_look(tmp_path: Path) -> None:
     """It would look again after an hour. It has looked once before anything is posted, so only a wake-up can do it."""
-    through = {"AGENTWEB_TEST_WAKE_UPS": redis_url()}
+    through = {"AGENTWEB_TEST_WAKE_UPS": redis_url(), **NOBODY_DIES}
     with fresh_database("sqlite", tmp_path) as database:
         run(database, f"{POSTERS}:register")
         command = ["tests.aim.working.worker", "--every", "3600"]

@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final
@@ -28,14 +27,13 @@ from agentweb.aim.sweep import Swept, sweep
 from agentweb.ledger import providers, settling
 from agentweb.ledger.settling import Swept as Settled
 from agentweb.management.commands._migrated import MigratedCommand
+from agentweb.management.commands._repeating import SLICE_SECONDS, repeated
 from agentweb.wire.clock import now_datetime
 
 logger = logging.getLogger("agentweb.worker")
 
 _BACKGROUND_SECONDS: Final = 30.0
 """From one look for what may take long to the next."""
-_SLICE_SECONDS: Final = 0.25
-"""How long a worker that waits takes at most to see that it is to end."""
 _SETTLE_SECONDS: Final = 5.0
 """How often a worker asks whether it is its turn to settle payments."""
 _GATHER_SECONDS: Final = 0.05
@@ -64,7 +62,7 @@ class Command(MigratedCommand):
             rooms.background(lambda: False)
             self._report(swept, cleared, as_json=options["json"])
             return
-        with _until_told_to_end() as stop, _settling(stop), _beside(stop):
+        with _until_told_to_end() as stop, _beside(stop):
             self._work(every, stop, as_json=options["json"])
 
     def _work(self, every: float, stop: _Stop, *, as_json: bool) -> None:
@@ -107,66 +105,21 @@ class Command(MigratedCommand):
 
 
 @contextmanager
-def _beside(stop: _Stop) -> Iterator[None]:
-    """What may take minutes (asking other sites) is done in a thread of its own: no message waits for it."""
-    if not rooms.has_background():
+def _beside(stop: Callable[[], bool]) -> Iterator[None]:
+    """What may take minutes goes on in threads of its own: other sites and payment providers that do not answer keep no
+    message waiting."""
+    with ExitStack() as threads:
+        if rooms.has_background():
+            threads.enter_context(
+                repeated("background", rooms.background, every=_BACKGROUND_SECONDS, stop=stop)
+            )
+        if providers.is_configured():
+            threads.enter_context(repeated("payments", _settle, every=_SETTLE_SECONDS, stop=stop))
         yield
-        return
-    thread = threading.Thread(target=_background, args=(stop,), name="agentweb-background", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.is_set = True
-        thread.join(_LONGEST_BACKOFF)
 
 
-def _background(stop: _Stop) -> None:
-    try:
-        while not stop():
-            try:
-                close_old_connections()
-                rooms.background(stop)
-            except Exception:
-                # Whatever it is, messages go on, and so does the next look.
-                logger.exception("The work in the background failed")
-                connections.close_all()
-            until = time.monotonic() + _BACKGROUND_SECONDS
-            while not stop() and time.monotonic() < until:
-                time.sleep(_SLICE_SECONDS)
-    finally:
-        connections.close_all()
-
-
-@contextmanager
-def _settling(stop: _Stop) -> Iterator[None]:
-    """Payments are settled in a thread of its own: a provider that does not answer keeps no message waiting."""
-    if not providers.is_configured():
-        yield
-        return
-    thread = threading.Thread(target=_settle, args=(stop,), name="agentweb-payments", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.is_set = True
-        thread.join(_LONGEST_BACKOFF)
-
-
-def _settle(stop: _Stop) -> None:
-    try:
-        while not stop():
-            try:
-                close_old_connections()
-                _tell(upkeep.settle_payments_if_due(stop))
-            except Exception:
-                logger.exception("Payments could not be settled; they are looked at again later")
-                connections.close_all()
-            until = time.monotonic() + _SETTLE_SECONDS
-            while not stop() and time.monotonic() < until:
-                time.sleep(_SLICE_SECONDS)
-    finally:
-        connections.close_all()
+def _settle(stopping: Callable[[], bool]) -> None:
+    _tell(upkeep.settle_payments_if_due(stopping))
 
 
 def _tell(settled: Settled | None) -> None:
@@ -210,7 +163,7 @@ def _rest(every: float, before: int, stop: _Stop) -> None:
     """Wait for the next look: a while, or a wake-up. In slices, since a signal wakes nobody who waits."""
     until = time.monotonic() + every
     while not stop() and (left := until - time.monotonic()) > 0:
-        if wakeups.wait(left, before, at_most=_SLICE_SECONDS):
+        if wakeups.wait(left, before, at_most=SLICE_SECONDS):
             # What is accepted at the same time is one look.
             time.sleep(_GATHER_SECONDS)
             return

@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 from tests.support.races import ROOT, Database, run
 
 POSTERS = "tests.aim.working.posters"
+NOBODY_DIES = {"AGENTWEB_TEST_LEASE": "300"}
+"""For workers that are not killed: none takes over from another that is only slow, so every signal is sent once."""
 
 
 class Worker:
