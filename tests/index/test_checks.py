@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 
 from agentweb.catalog.registry import registry
+from agentweb.catalog.words import action
 from agentweb.index import checks, urls
 
 
@@ -63,6 +64,15 @@ def test_a_view_at_an_address_of_the_index_is_named(settings: Any) -> None:
 def test_a_page_for_every_address_is_none_of_the_index_s_business(settings: Any) -> None:
     settings.ROOT_URLCONF = CatchAllBehind
     assert checks.check_addresses(None) == []
+
+
+@pytest.mark.parametrize("address", ["/agent-index/look", "/agent-index"])
+def test_an_action_at_or_below_the_index_s_addresses_is_named(address: str) -> None:
+    action("look", description="Look.", path=address)(lambda _, ctx: None)
+    action("see", description="See.", path="/agent-indexes/see")(lambda _, ctx: None)
+    [found] = checks.check_addresses(None)
+    assert found.id == "agentweb.W110"
+    assert f"'look' has the address {address}" in found.msg
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST", "::1"])
