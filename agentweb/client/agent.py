@@ -396,6 +396,14 @@ class AgentClient:
             self.add_grant(found.grant)
         return found
 
+    def take_back_request(self, url: str, request_id: str) -> None:
+        """Take a request for a grant (``gq_…``) back: the person is asked no more. Done again, it is done.
+
+        Raises SiteError ``conflict`` when they have approved meanwhile: the same ``request_grant`` then brings the
+        grant, and ``revoke`` gives it up. Else ``approval_denied``, ``not_found``, and ClientError.
+        """
+        self._requests.take_back(self._session.discovery.load(url), request_id)
+
     def verify_receipt(self, url: str, receipt: Json) -> str | None:
         """Why a receipt is not the site's, or None: checked here, against the keys of its manifest."""
         manifest = self._session.discovery.load(url, revalidate=False)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from agentweb.client.agent import AgentClient
-from agentweb.client.commands import actions, approving, authority, finding, money, serving
+from agentweb.client.commands import actions, approving, authority, finding, money, requesting, serving
 from agentweb.client.commands.approving import add_policy_options, policy_of
 from agentweb.client.commands.saying import Said, Waiting, json_lines, plain, print_error, say
 from agentweb.client.keystore import KeyStore
@@ -32,7 +32,7 @@ REFUSED: Final = 1
 MISUSED: Final = 2
 WAITING: Final = 3
 DEFAULT_STORE: Final = "agent-keys.json"
-SUBJECTS: Final = (authority, actions, finding, approving, money, serving, messaging)
+SUBJECTS: Final = (authority, requesting, actions, finding, approving, money, serving, messaging)
 """Modules with ``add_commands``, in the order of the help."""
 
 _MAX_INPUT: Final = 16_777_216

@@ -42,6 +42,10 @@ class Endpoints:
         """The answer to a signed GET."""
         return self._send(manifest, Prepared("GET", _target(url), b""), chain, None, None)
 
+    def delete(self, manifest: Manifest, url: str) -> Received:
+        """The answer to a DELETE that is signed with the key alone; repeating it must change nothing more."""
+        return self._send(manifest, Prepared("DELETE", _target(url), b""), None, None, None)
+
     def post(
         self,
         manifest: Manifest,

@@ -1,6 +1,6 @@
 """Asking a person for a grant through their site: a code, a page where they decide, and the grant once they did.
 
-A request is kept beside the key store until it is decided, so that the same request asks how it stands.
+A request is kept beside the key store until it is decided or taken back, so that the same request asks how it stands.
 """
 
 from __future__ import annotations
@@ -84,11 +84,13 @@ class GrantRequests:
             address = self._endpoints.address(manifest, "grants")
             asked = _parse(self._endpoints.post(manifest, address, body).value, manifest)
             make_private_folder(self._folder)
-            write_private(path, dumps({"version": 1, **asked.as_dict()}), replace=True)
+            kept = {"version": 1, "site": manifest.site, **asked.as_dict()}
+            write_private(path, dumps(kept), replace=True)
             return asked
         try:
-            address = self._endpoints.address(manifest, "grants", "requests", quote(known.id, safe=""))
-            found = _parse(self._endpoints.get(manifest, address).value, manifest, known)
+            found = _parse(
+                self._endpoints.get(manifest, self._address(manifest, known.id)).value, manifest, known
+            )
         except SiteError as error:
             if error.code in _OVER:
                 path.unlink(missing_ok=True)
@@ -96,6 +98,34 @@ class GrantRequests:
         if found.grant is not None:
             path.unlink(missing_ok=True)
         return found
+
+    def take_back(self, manifest: Manifest, ident: str) -> None:
+        """Nobody is asked any more, and the same request is a new one. Done again, it is done.
+
+        Raises SiteError ``conflict`` when the person was faster: the request is kept then, and brings the grant.
+        Also ``not_found`` and ``approval_denied``.
+        """
+        try:
+            self._endpoints.delete(manifest, self._address(manifest, ident))
+        except SiteError as error:
+            if error.code in _OVER:
+                self._forget(manifest.site, ident)
+            raise
+        self._forget(manifest.site, ident)
+
+    def _address(self, manifest: Manifest, ident: str) -> str:
+        return self._endpoints.address(manifest, "grants", "requests", quote(ident, safe=""))
+
+    def _forget(self, site: str, ident: str) -> None:
+        # The name of a file says what was asked for, which whoever has only the id does not know.
+        for path in self._folder.glob("*.json"):
+            try:
+                kept = _load(path)
+            except (FileNotFoundError, KeyStoreError):
+                continue  # It is said of a damaged one when it is asked about.
+            # Another site may have given the same id.
+            if (kept["site"], kept["request_id"]) == (site, ident):
+                path.unlink(missing_ok=True)
 
 
 def _parse(value: Json, manifest: Manifest, known: GrantRequest | None = None) -> GrantRequest:
@@ -120,15 +150,25 @@ def _parse(value: Json, manifest: Manifest, known: GrantRequest | None = None) -
 
 def _read(path: Path) -> GrantRequest | None:
     try:
-        content: Any = loads(read_private(path), max_bytes=_MAX_BYTES)
-        return GrantRequest(
-            id=str(content["request_id"]),
-            user_code=str(content["user_code"]),
-            approve_url=str(content["approve_url"]),
-            retry_after=int(content["retry_after"]),
-        )
+        kept = _load(path)
     except FileNotFoundError:
         return None
+    return GrantRequest(
+        id=kept["request_id"],
+        user_code=kept["user_code"],
+        approve_url=kept["approve_url"],
+        retry_after=kept["retry_after"],
+    )
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """What ``ask`` wrote. Raises FileNotFoundError, KeyStoreError."""
+    try:
+        content: Any = loads(read_private(path), max_bytes=_MAX_BYTES)
+        texts = {name: str(content[name]) for name in ("site", "request_id", "user_code", "approve_url")}
+        return {**texts, "retry_after": int(content["retry_after"])}
+    except FileNotFoundError:
+        raise
     except (AgentError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, KeyStoreError):
             raise

@@ -1,16 +1,14 @@
-"""``key``, ``add-grant``, ``grants``, ``request-grant``, ``delegate``, ``revoke``: what the agent may do."""
+"""``key``, ``add-grant``, ``grants``, ``delegate``, ``revoke``: what the agent may do."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from agentweb.client.agent import AgentClient
-from agentweb.client.commands.saying import Add, Said, Waiting, is_watched, plain, say
+from agentweb.client.commands.saying import Add, Said, plain
 
 
 def add_commands(add: Add) -> None:
@@ -19,19 +17,6 @@ def add_commands(add: Add) -> None:
     adding = add("add-grant", _add_grant, "Keep a grant.")
     adding.add_argument("text", metavar="TEXT", help='What issue_grant printed; "-" for standard input.')
     add("grants", _grants, "List the grants that the agent holds, and what is left of their mandates.")
-    requesting = add("request-grant", _request_grant, "Ask a person for a grant through their site.")
-    requesting.add_argument("url", metavar="URL", help="The site, https://host")
-    requesting.add_argument(
-        "--scope", action="append", required=True, help="A scope or pattern; may be repeated."
-    )
-    requesting.add_argument(
-        "--mandate", metavar="USD:10.00/30.00", help="What may be spent: most for one payment, most in all."
-    )
-    requesting.add_argument(
-        "--expires-in", type=int, default=86_400, metavar="SECONDS", help="Its life; a day unless given."
-    )
-    requesting.add_argument("--reason", default="", help="A line for the person.")
-    requesting.add_argument("--wait", action="store_true", help="Wait until the person has decided.")
     delegating = add("delegate", _delegate, "Hand on less of a grant to another key, and print it.")
     delegating.add_argument("grant", metavar="GRANT", help="The id of a grant in the key store, or its text.")
     delegating.add_argument("key", metavar="KEY", help="The public key that gets it, ed25519:…")
@@ -69,10 +54,11 @@ def _add_grant(agent: AgentClient, options: argparse.Namespace) -> Said:
 
 def _grants(agent: AgentClient, options: argparse.Namespace) -> Said:
     held = agent.grants()
-    return held, (plain(_grant_line(each)) for each in held)
+    return held, (plain(grant_line(each)) for each in held)
 
 
-def _grant_line(grant: dict[str, Any]) -> str:
+def grant_line(grant: dict[str, Any]) -> str:
+    """One of ``AgentClient.grants`` as people read it."""
     until = datetime.fromtimestamp(grant["expires"], tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
     parts = [f"{grant['id']} for {grant['site']}: {' '.join(grant['scopes'])}", f"until {until}"]
     mandate = grant["mandate"]
@@ -86,35 +72,6 @@ def _grant_line(grant: dict[str, Any]) -> str:
     if grant["ended"] is not None:
         parts.append(f"ended: {grant['ended']}")
     return ", ".join(parts)
-
-
-def _request_grant(agent: AgentClient, options: argparse.Namespace) -> Said:
-    def ask() -> Any:
-        return agent.request_grant(
-            options.url,
-            options.scope,
-            mandate=options.mandate,
-            expires_in=options.expires_in,
-            reason=options.reason,
-        )
-
-    request = ask()
-    if request.grant is None and options.wait:
-        if is_watched():
-            for line in _where(request.as_dict()):
-                say(plain(line), sys.stderr)
-        while request.grant is None:
-            time.sleep(request.retry_after)
-            request = ask()
-    if request.grant is None:
-        raise Waiting(({"request": request.as_dict()}, map(plain, _where(request.as_dict()))))
-    kept = agent.grants()[-1]
-    return {"grant": kept}, [plain(_grant_line(kept))]
-
-
-def _where(request: dict[str, Any]) -> Iterator[str]:
-    yield f"A person opens {request['approve_url']} and compares the code {request['user_code']}."
-    yield "Then the same command brings the grant."
 
 
 def _delegate(agent: AgentClient, options: argparse.Namespace) -> Said:
