@@ -40,6 +40,10 @@ _INNER_CASE: Final = regex.compile(r"(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=
 _ACCENTS: Final = 200
 # The points of Hebrew and the vowels of Arabic, which most texts leave out.
 _POINTS: Final = range(10, 36)
+# Unicode 15.1 UAX #15 section 13, Stream-Safe Text Format: no writing has more marks on one letter. To put a run of
+# them in order takes the square of its length.
+_MOST_MARKS: Final = 30
+_TOO_MANY_MARKS: Final = regex.compile(rf"(\p{{M}}{{{_MOST_MARKS}}})\p{{M}}++")
 # Letters that no normal form takes apart, and characters that only lengthen or divide a word.
 _OTHER_LETTERS: Final = str.maketrans(
     {
@@ -61,7 +65,9 @@ _LONGEST_KEPT: Final = 40
 
 
 def fold(text: str) -> str:
-    """The text without what writers and keyboards differ in: width, case, accents, points."""
+    """The text without what writers and keyboards differ in: width, case, accents, points. Of the marks on one letter
+    the first count."""
+    text = _TOO_MANY_MARKS.sub(r"\1", text)
     taken_apart = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
     kept = (
         char
