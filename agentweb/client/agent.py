@@ -33,7 +33,7 @@ from agentweb.client.pending import PendingCall, PendingCalls
 from agentweb.client.receipts import read_all, read_head
 from agentweb.client.refunding import Refund
 from agentweb.client.session import Session, origin_of
-from agentweb.client.spending import check_head, count
+from agentweb.client.spending import check_head, count, newer_head
 from agentweb.wire import clock as wire_clock
 from agentweb.wire.errors import ClientError, Code
 from agentweb.wire.grants import GrantDocument, Mandate
@@ -430,12 +430,17 @@ class AgentClient:
             outgoing = Outgoing(origin=origin, prepared=Prepared("GET", target, b""), is_bare=signed)
             return self._session.send(manifest, outgoing, None)[0].value
 
+        # What another process keeps while this one asks may be newer than the answers here.
+        known = self.keystore.site(manifest.site).head
         found = read_all(manifest, get)
         head = read_head(manifest, get)
-        check_head(self.keystore.site(manifest.site).head, head, found)
-        last = max((receipt["seq"] for receipt in found), default=0)
+        check_head(known, head, found)
+        last, held = max((receipt["seq"] for receipt in found), default=0), self.keystore.held
         self.keystore.change_site(
-            manifest.site, lambda record: replace(count(record, found, after=last), head=head)
+            manifest.site,
+            lambda record: replace(
+                count(record, found, held=held, after=last), head=newer_head(record.head, head)
+            ),
         )
         return found
 

@@ -170,7 +170,8 @@ class Invoking:
         receipts = receipts_in(received.value, site=manifest.site, keys=manifest.keys)
         keystore = self._session.keystore
         if receipts:
-            keystore.change_site(manifest.site, lambda record: count(record, receipts))
+            held = keystore.held
+            keystore.change_site(manifest.site, lambda record: count(record, receipts, held=held))
         for grant in chain or ():
             if grant.one_time and found.action.effect != "read":
                 keystore.end_grant(grant.id, Code.GRANT_USED)

@@ -95,6 +95,11 @@ class KeyStore:
         """Every grant that the agent holds, each as its chain, root first."""
         return self.state.chains
 
+    @property
+    def held(self) -> frozenset[str]:
+        """The ids of all grants that the agent holds, with those above them."""
+        return frozenset(grant.id for chain in self.chains for grant in chain)
+
     def site(self, site: str) -> SiteRecord:
         return self.state.sites.get(site, SiteRecord())
 
@@ -144,7 +149,15 @@ class KeyStore:
     def _change(self, change: Callable[[State], State]) -> None:
         with self._lock, locked(self.path):
             state = change(self._read())
-            write_private(self.path, _to_bytes(state), replace=True)
+            data = _to_bytes(state)
+            if len(data) > MAX_BYTES:
+                # What is written must be read again: the key is in it.
+                raise KeyStoreError(
+                    "keystore_full",
+                    f"{self.path} would become larger than {MAX_BYTES} bytes; nothing was changed. Remove grants that "
+                    "are no longer needed, or use another key store.",
+                )
+            write_private(self.path, data, replace=True)
             self._state, self._mark = state, self._mark_now()
 
     def _create(self, state: State) -> None:

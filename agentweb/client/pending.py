@@ -31,7 +31,8 @@ from agentweb.wire.strict_json import Json, dumps, loads
 MAX_AGE: Final = 86_400
 """Seconds for which a site surely remembers a key (AGENT_ACTIONS 8: at least 24 hours)."""
 
-_MAX_BYTES: Final = 16_777_216
+# The largest input, and what is kept with it.
+_MAX_BYTES: Final = 2 * 16_777_216
 _ROUNDS: Final = 5
 
 logger = logging.getLogger("agentweb.client")

@@ -32,6 +32,9 @@ def read_all(manifest: Manifest, get: Get) -> list[dict[str, Any]]:
         items = page.get("items") if isinstance(page, dict) else None
         if not isinstance(page, dict) or not isinstance(items, list):
             raise _refused("The list of receipts", "malformed")
+        if len(items) > PAGE:
+            # More than was asked for has no end.
+            raise _refused("The list of receipts", "malformed")
         for item in items:
             receipt = _verified(item, manifest)
             if receipt["seq"] <= last:

@@ -77,5 +77,7 @@ def _read(endpoints: Endpoints, manifest: Manifest, value: Json, *, is_replayed:
     ]
     if found:
         # What came back can be spent again.
-        endpoints.session.keystore.change_site(manifest.site, lambda record: count(record, found))
+        keystore = endpoints.session.keystore
+        held = keystore.held
+        keystore.change_site(manifest.site, lambda record: count(record, found, held=held))
     return Refund(value=value, receipt=found[0] if found else None, replayed=is_replayed)

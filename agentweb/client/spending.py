@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
@@ -17,6 +17,11 @@ from agentweb.wire.strict_json import Json
 MAX_FOUND: Final = 100
 MAX_CANDIDATES: Final = 1_000
 """What looks like a receipt and is checked: a hostile answer may hold very many, and each costs a signature."""
+MAX_GRANTS: Final = 1_000
+"""Grants of one site whose money is counted. A site can sign receipts of grants that nobody has; then those that the
+agent holds count."""
+MAX_COUNTED: Final = 10_000
+"""Receipts of one site that are remembered as counted, the newest, until all are read: the key store has an end."""
 
 
 def receipts_in(value: Json, *, site: str, keys: Keys) -> tuple[dict[str, Any], ...]:
@@ -36,11 +41,16 @@ def receipts_in(value: Json, *, site: str, keys: Keys) -> tuple[dict[str, Any], 
 
 
 def count(
-    record: SiteRecord, receipts: Iterable[Mapping[str, Any]], *, after: int | None = None
+    record: SiteRecord,
+    receipts: Iterable[Mapping[str, Any]],
+    *,
+    held: Collection[str] = (),
+    after: int | None = None,
 ) -> SiteRecord:
     """The record with these verified receipts counted, each once however often it is seen.
 
-    ``after``: every receipt of ours up to this number is among them or was counted earlier.
+    ``held`` are the ids of the grants that the agent holds. ``after``: every receipt of ours up to this number is
+    among them or was counted earlier.
     """
     spent, counted = dict(record.spent), dict(record.counted)
     for receipt in receipts:
@@ -51,12 +61,25 @@ def count(
         for grant in {receipt["grant"], receipt["root"]}:
             spent[grant] = max(0, spent.get(grant, 0) + (minor if receipt["kind"] == "charge" else -minor))
     last = record.after if after is None else max(record.after, after)
-    return SiteRecord(
-        head=record.head,
-        after=last,
-        spent=spent,
-        counted={name: seq for name, seq in counted.items() if seq > last},
-    )
+    if len(spent) > MAX_GRANTS:
+        spent = {grant: minor for grant, minor in spent.items() if grant in held}
+    remembered = {name: seq for name, seq in counted.items() if seq > last}
+    if len(remembered) > MAX_COUNTED:
+        # One that is forgotten counts twice if it is seen again: rather too much than too little is spent.
+        newest = sorted(remembered, key=lambda name: (-remembered[name], name))[:MAX_COUNTED]
+        remembered = {name: remembered[name] for name in newest}
+    return SiteRecord(head=record.head, after=last, spent=spent, counted=remembered)
+
+
+def newer_head(known: Mapping[str, Any] | None, head: dict[str, Any]) -> dict[str, Any]:
+    """Of two verified heads the one of the longer log: another process may have kept a newer one meanwhile.
+
+    Raises as ``check_head`` for two of one length that differ.
+    """
+    if known is not None and known["seq"] > head["seq"]:
+        return dict(known)
+    check_head(known, head, ())
+    return head
 
 
 def believe(record: SiteRecord, grant: GrantDocument, error: AgentError) -> SiteRecord:

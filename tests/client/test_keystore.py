@@ -264,3 +264,16 @@ def test_change_through_a_link_keeps_the_link(tmp_path: Path) -> None:
     KeyStore(link).add_grant(grant())
     assert link.is_symlink()
     assert len(KeyStore(real.path).chains) == 1
+
+
+def test_change_that_would_make_the_store_unreadable_is_refused(
+    keystore: KeyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentweb.client.keystore.MAX_BYTES", 5_000)
+    keystore.end_grant("gr_x", "grant_used")
+    large = {f"gr_{number:022d}": 1 for number in range(500)}
+    assert (
+        code_of(lambda: keystore.change_site("a.example", lambda _: SiteRecord(spent=large)))
+        == "keystore_full"
+    )
+    assert KeyStore(keystore.path).state.ended == {"gr_x": "grant_used"}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agentweb.client.errors import KeyStoreError
+from agentweb.client.inputs import MAX_INPUT
 from agentweb.client.pending import MAX_AGE, PendingCall, PendingCalls
 from agentweb.wire.errors import ClientError
 
@@ -195,3 +196,8 @@ def test_file_that_cannot_be_read_does_not_hide_the_other_calls(
     bad.chmod(0o600)
     assert [known.key for known in calls.all()] == [call.key]
     assert len(caplog.records) == 4
+
+
+def test_the_largest_input_is_kept_so_that_it_can_be_read(calls: PendingCalls) -> None:
+    largest = "x" * (MAX_INPUT - 2)
+    assert begin(calls, value=largest).key == begin(calls, value=largest).key

@@ -214,6 +214,18 @@ def test_counting_knows_charges_refunds_roots_and_what_was_counted(site: Site) -
     assert count(record, [], after=1).after == 3
 
 
+def test_receipts_of_grants_that_nobody_has_do_not_fill_the_key_store(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spending, "MAX_GRANTS", 5)
+    monkeypatch.setattr(spending, "MAX_COUNTED", 4)
+    log = Log(site)
+    receipts = [log.add(1_00, grant=f"gr_{number:022d}") for number in range(8)]
+    record = count(SiteRecord(), receipts, held={ROOT, receipts[2]["grant"]})
+    assert record.spent == {ROOT: 8_00, receipts[2]["grant"]: 1_00}
+    assert record.counted == {each["id"]: each["seq"] for each in receipts[4:]}
+
+
 # --- all receipts ---
 
 
@@ -334,3 +346,31 @@ def test_refusal_of_the_list_is_the_sites_error(site: Site, client: AgentClient,
     with pytest.raises(SiteError) as caught:
         client.receipts(site.url)
     assert caught.value.code == "grant_required"
+
+
+def test_page_with_more_than_was_asked_for_is_refused(site: Site, client: AgentClient, log: Log) -> None:
+    for _ in range(101):
+        log.add()
+    log.page_size = 101
+    assert refusal(lambda: client.receipts(site.url)) == ("response_invalid", "malformed")
+
+
+def test_an_honest_site_is_not_called_a_cheat_because_another_process_read_on_meanwhile(
+    site: Site, client: AgentClient, log: Log, keystore: KeyStore
+) -> None:
+    log.add()
+    early = log.head()
+
+    def while_another_reads(seen: Seen) -> Reply:
+        log.add()
+        log.serve()
+        with AgentClient(KeyStore(keystore.path)) as other:
+            assert len(other.receipts(site.url)) == 2
+        return Reply(value=early)
+
+    site.scripts.pop(HEAD)
+    site.script(HEAD, while_another_reads)
+    assert len(client.receipts(site.url)) == 1
+    record = keystore.site(site.authority)
+    assert record.head is not None
+    assert (record.head["seq"], record.after, record.spent[LEAF]) == (2, 2, 10_00)

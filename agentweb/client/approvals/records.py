@@ -28,7 +28,8 @@ LIFE: Final = 600
 MAX_WRONG: Final = 5
 """Wrong codes after which the question is void: a code must not be found by trying."""
 
-_MAX_BYTES: Final = 16_777_216
+# The largest input, and what is kept with it.
+_MAX_BYTES: Final = 2 * 16_777_216
 _ID: Final = re.compile(r"ap_[A-Za-z0-9_-]{43}")
 
 

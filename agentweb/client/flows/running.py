@@ -225,7 +225,7 @@ class _Performing:
             )
         finally:
             self._run = kept.run
-        self._run = replace(
+        done = replace(
             self._run,
             outputs=(*self._run.outputs, result.value),
             begun=None,
@@ -233,7 +233,8 @@ class _Performing:
             approved=None,
             is_open=True,
         )
-        self._runs.write(self._run)
+        self._runs.write(done)
+        self._run = done
         self.receipts += result.receipts
         if self._progress is not None:
             self._progress.ended(number, result)

@@ -8,6 +8,7 @@ closed, and goes on only when it is named. One that is through is deleted.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,8 +27,13 @@ from agentweb.wire.strict_json import Json, dumps, loads
 KEPT: Final = 30 * 86_400
 """Seconds after which a run that nobody went on with is forgotten."""
 
+MAX_WRITTEN: Final = 33_554_432
+"""Bytes of a run: the answers of a flow's steps are kept together, and a site may answer each with very many."""
+
 _MAX_BYTES: Final = 67_108_864
 _RUN: Final = re.compile(r"fr_[A-Za-z0-9_-]{22}")
+
+logger = logging.getLogger("agentweb.client")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +92,9 @@ class Runs:
         """
         make_private_folder(self.folder)
         with locked(self.folder / "runs"):
-            for known in self.all():
-                if known.is_open and _call_of(known) == _call_of(new):
+            # One that cannot be read may be this very one, and have paid already: it is said, and nothing begun.
+            for known in sorted(map(self._read, self._paths()), key=_age):
+                if known is not None and known.is_open and _call_of(known) == _call_of(new):
                     if not is_new:
                         return known
                     self.write(replace(known, is_open=False))
@@ -106,9 +113,17 @@ class Runs:
         return found
 
     def write(self, run: Run) -> None:
-        """Bring it to the disk."""
+        """Bring it to the disk. Raises ClientError ``response_invalid`` (``too_large``), and nothing is written, for
+        one whose answers are too large together: what is written can be read again."""
+        data = _to_bytes(run)
+        if len(data) > MAX_WRITTEN:
+            raise ClientError(
+                Code.RESPONSE_INVALID,
+                f"The answers of the steps of {run.flow} are larger than {MAX_WRITTEN} bytes together.",
+                reason="too_large",
+            )
         make_private_folder(self.folder)
-        write_private(self._path(run.run), _to_bytes(run), replace=True)
+        write_private(self._path(run.run), data, replace=True)
 
     def remove(self, run: str) -> None:
         """It is through, and its answer on its way to the caller."""
@@ -117,8 +132,8 @@ class Runs:
             sync_folder(self.folder)
 
     def all(self) -> list[Run]:
-        """Every run that is not through, oldest first."""
-        return sorted(self._runs(), key=lambda run: (run.created, run.run))
+        """Every run that is not through, oldest first. A file that cannot be read is logged and left as it is."""
+        return sorted(self._runs(), key=_age)
 
     def forget_old(self, now: float) -> None:
         """Delete runs that began so long ago that no site remembers their keys."""
@@ -127,10 +142,17 @@ class Runs:
                 self.remove(run.run)
 
     def _runs(self) -> Iterator[Run]:
-        for path in self.folder.glob("fr_*.json") if self.folder.is_dir() else ():
-            run = self._read(path)
+        for path in self._paths():
+            try:
+                run = self._read(path)
+            except KeyStoreError as error:
+                logger.warning("A run of a flow is left out: %s", error)
+                continue
             if run is not None:
                 yield run
+
+    def _paths(self) -> list[Path]:
+        return list(self.folder.glob("fr_*.json")) if self.folder.is_dir() else []
 
     def _path(self, run: str) -> Path:
         return self.folder / f"{run}.json"
@@ -182,6 +204,10 @@ def new_run(
     )
 
 
+def _age(run: Run | None) -> tuple[float, str]:
+    return (0.0, "") if run is None else (run.created, run.run)
+
+
 def _call_of(run: Run) -> bytes:
     call: Json = [run.site, run.flow, run.input, run.intent]
     try:
@@ -212,4 +238,7 @@ def _to_bytes(run: Run) -> bytes:
 
 
 def _unreadable(path: Path) -> KeyStoreError:
-    return KeyStoreError("keystore_invalid", f"{path} is not a run of a flow of this version.")
+    return KeyStoreError(
+        "keystore_invalid",
+        f"{path} is not a run of a flow of this version. What it did is not known: find that out, then move it away.",
+    )

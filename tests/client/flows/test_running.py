@@ -174,7 +174,7 @@ def test_a_lost_answer_is_asked_for_by_the_same_flow_and_is_not_paid_twice(
 
 def test_a_killed_process_is_gone_on_with(site: Site, keystore: KeyStore, time: Time) -> None:
     never = ApprovalPolicy.never_ask()
-    killed = []
+    killed: list[Any] = []
 
     def act_and_kill(seen: Seen) -> Reply:
         reply = site.act(seen)
@@ -400,3 +400,35 @@ def test_a_step_that_was_begun_a_day_ago_is_not_tried_again(
     before = len(site.calls())
     caught = refusal(lambda: client.run_flow(site.url, "buy_product", BUY))
     assert (caught.code, caught.extra["step"], len(site.calls())) == ("outcome_unknown", 2, before)
+
+
+def test_a_run_whose_answers_grow_without_end_stays_readable_and_keeps_no_other_flow_from_running(
+    site: Site, client: AgentClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentweb.client.flows.runs.MAX_WRITTEN", 10_000)
+    monkeypatch.setattr("agentweb.client.flows.runs._MAX_BYTES", 20_000)
+    site.action("tell", effect="read", method="GET")
+    site.manifest["flows"].append({"name": "talk", "steps": [{"action": "tell"}] * 6})
+    site.script("/api/tell", *[Reply(200, "x" * 4_500)] * 5, error(409, "gone"))
+    caught = refusal(lambda: client.run_flow(site.url, "talk"))
+    assert (caught.code, caught.extra["reason"]) == ("response_invalid", "too_large")
+    assert (caught.extra["step"], len(caught.extra["completed"])) == (2, 2)
+    assert [len(run.outputs) for run in client.runs()] == [2]
+    assert client.run_flow(site.url, "buy_product", BUY).value == {"done": 2}
+
+
+def test_a_run_that_cannot_be_read_is_not_hidden_from_a_flow_and_hides_no_other_in_the_list(
+    site: Site, asking: AgentClient, keystore: KeyStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusal(lambda: asking.run_flow(site.url, "buy_product", BUY))
+    [run] = asking.runs()
+    broken = Path(f"{keystore.path}.runs") / f"fr_{'A' * 22}.json"
+    broken.write_text("{}")
+    broken.chmod(0o600)
+    assert asking.runs() == [run]
+    assert str(broken) in caplog.text
+    # It may have been this very flow, and have paid.
+    caught = refusal(lambda: asking.run_flow(site.url, "buy_product", {"query": "tea", "quantity": 1}))
+    assert caught.code == "keystore_invalid"
+    assert "move it away" in caught.message
+    assert refusal(lambda: asking.run_flow(site.url, "buy_product", resume=run.run)).code == "needs_human"
