@@ -28,10 +28,10 @@ def limit() -> int:
     return ours if django is None else min(ours, django)
 
 
-def announced_length(request: HttpRequest, largest: int | None = None) -> int:
+def announced_length(request: HttpRequest, largest: int | None = None, *, is_json: bool = True) -> int:
     """Bytes that Content-Length announces, 0 without a body; refuses what cannot be read.
 
-    ``largest`` is the most that is read, ``limit()`` when not given.
+    ``largest`` is the most that is read, ``limit()`` when not given; ``is_json`` says that a body is JSON, or nothing.
 
     Raises payload_too_large (413, ``limit``), length_required (411), unsupported_media_type (415, ``accepted``).
     """
@@ -46,7 +46,7 @@ def announced_length(request: HttpRequest, largest: int | None = None) -> int:
     most = limit() if largest is None else largest
     if length > most:
         raise too_large(most)
-    if length:
+    if length and is_json:
         _check_media_type(request)
     return length
 

@@ -63,6 +63,9 @@ class AgentView(APIView):
     limits_anonymous: ClassVar[bool] = True
     """Whether an unsigned request counts against its address. Public documents say False."""
 
+    reads_json: ClassVar[bool] = True
+    """Whether a body of any other type is refused before it is read."""
+
     beside_error: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Members that stand beside ``error``, where a protocol has such."""
 
@@ -93,7 +96,9 @@ class AgentView(APIView):
         self.check_route()
         if self.http_request.method == "OPTIONS":
             return
-        self._body_length = bodies.announced_length(self.http_request, self.max_body_bytes())
+        self._body_length = bodies.announced_length(
+            self.http_request, self.max_body_bytes(), is_json=self.reads_json
+        )
         self.query_pairs = queries.pairs_of(self.target.query)
         queries.refuse_tokens(self.query_pairs)
         refuse_nul(kwargs.values())

@@ -14,6 +14,7 @@ from agentweb.catalog.words import action
 from agentweb.ledger import providers, refunds, settling
 from agentweb.models import IdempotencyRecord, Mandate, Payment, Receipt, Refund
 from agentweb.testing import TestAgent, clock
+from agentweb.testing.payments import SIGNATURE, sign_event
 from agentweb.wire.receipts import verify_chain
 from tests.support.payments import provider
 from tests.support.web import send
@@ -411,6 +412,68 @@ def test_an_event_that_is_not_signed_is_refused_and_one_of_nothing_does_nothing(
     forged = send("POST", f"/{PAYMENT_EVENTS}", body + b" ", headers=headers)
     assert forged.status_code == 403
     assert provider.calls() == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Authorization": "Bearer a-token-of-the-provider"},
+        {"Signature": "t=1,v1=abc"},
+        {"Signature_Input": "sig1=()", "Signature": "sig1=:YWJj:"},
+        {"Agent_Key": "none of ours"},
+        {"Content_Type": "application/x-www-form-urlencoded"},
+        {"Content_Type": "application/vnd.api+json"},
+        {"Content_Encoding": "gzip"},
+    ],
+    ids=["bearer", "signature", "http-signature", "agent-key", "form", "other-json", "packed"],
+)
+def test_the_form_of_an_event_is_the_providers_own(
+    buyer: TestAgent, provider: Any, headers: dict[str, str]
+) -> None:
+    buyer.post("/agent/pay", {"item": "lost"})
+    signed, body = provider.event(Payment.objects.get().id)
+    assert send("POST", f"/{PAYMENT_EVENTS}", body, **named(signed), **headers).status_code == 204
+    assert Payment.objects.get().state == "captured"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"5",
+        b"null",
+        b"{",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"id": 5}',
+        b'{"id": "rf_\\u0000"}',
+        b'{"id": "rc_\\u0000"}',
+    ],
+    ids=[
+        "empty",
+        "list",
+        "number",
+        "null",
+        "torn",
+        "no-text",
+        "deep",
+        "id-number",
+        "nul-in-refund",
+        "nul-in-charge",
+    ],
+)
+def test_an_event_that_nobody_can_read_is_no_crash(provider: Any, body: bytes) -> None:
+    answer = send("POST", f"/{PAYMENT_EVENTS}", body, **named({SIGNATURE: sign_event(body)}))
+    assert answer.status_code in {204, 400}
+
+
+@pytest.mark.parametrize("ident", [5, ["rc_"], b"rc_", "rc_\0"], ids=["number", "list", "bytes", "nul"])
+def test_an_event_whose_id_is_none_does_nothing(
+    provider: Any, monkeypatch: pytest.MonkeyPatch, ident: Any
+) -> None:
+    monkeypatch.setattr(provider, "read_event", lambda headers, body: ident)
+    assert send("POST", f"/{PAYMENT_EVENTS}", b"{}").status_code == 204
 
 
 def test_without_a_provider_there_is_no_place_for_events() -> None:
