@@ -44,6 +44,9 @@ logger = logging.getLogger("agentweb.payments")
 POLL_SECONDS: Final = 5
 """When to ask again for a payment whose end is not known."""
 _ROUNDS: Final = 3 * MAX_CHARGES
+_MOST_FOR_NOTHING: Final = 1
+"""How often a call may take money that its next run does not want. A price may change once in between; a handler that
+charges something else in every run would take and give back without end."""
 
 
 def act(call: Call, entry: audit.Audit, value: Json, lease: idempotency.Lease) -> Outcome:
@@ -84,6 +87,9 @@ class Purchase:
     key: SigningKey
     intent: str
     purse: Purse | None = field(default=None)
+    taken: set[str] = field(default_factory=set)
+    """Ids of the payments that were captured by this very run of the call."""
+    for_nothing: int = 0
 
     def run(self) -> transacted.Done:
         """Run the handler, and pay, until a run commits. Raises what ended it."""
@@ -92,7 +98,10 @@ class Purchase:
             raise RuntimeError("AGENTWEB['PAYMENTS'] was taken out of the settings meanwhile.")
         ceiling = costs.ceiling_of(self.call.action, self.value)
         for _ in range(_ROUNDS):
-            self.purse = payments.open_purse(self.intent, by)
+            self.purse = payments.open_purse(self.intent, by, self.call.caller)
+            if self.purse.others:
+                _carry_out(patiently(partial(self._end, self.purse.others)))
+                continue
             if self.purse.declined is not None:
                 raise Declined(self.purse.declined, self.purse.declined.reason)
             done = transacted.Done()
@@ -111,10 +120,7 @@ class Purchase:
                 logger.error("A callback of %s failed", self.call.label, exc_info=error)
             _carry_out(done.refunds)
             return done
-        raise RuntimeError(
-            f"{self.call.action.name} charged for something else each time that it ran: with a payment provider a "
-            "handler that runs again has to charge the same."
-        )
+        raise self._unsteady()
 
     def _handle(self, till: Till, done: transacted.Done) -> None:
         transacted.run(self.call, self.entry, self.value, self.lease, till, self.key, done)
@@ -124,6 +130,10 @@ class Purchase:
     def _pay(self, purse: Purse, unpaid: Unpaid) -> None:
         """Bring one charge forward, so that the next run comes further. Raises Declined, and payment_unknown."""
         if unpaid.is_other:
+            if unpaid.found is not None and unpaid.found.id in self.taken:
+                self.for_nothing += 1
+                if self.for_nothing > _MOST_FOR_NOTHING:
+                    raise self._unsteady()
             behind = [each for at, each in purse.payments.items() if at >= unpaid.wanted.ordinal]
             _carry_out(patiently(partial(self._end, behind)))
             return
@@ -140,6 +150,7 @@ class Purchase:
         answer = payments.charge(payment)
         if answer.state is Outside.CAPTURED:
             payments.capture(payment, answer)
+            self.taken.add(payment.id)
         elif answer.state is Outside.DECLINED:
             raise Declined(payment, answer.reason)
         else:
@@ -150,6 +161,13 @@ class Purchase:
                 retry_after=POLL_SECONDS,
                 payments=[{"charge": payment.id, "refund": None}],
             )
+
+    def _unsteady(self) -> RuntimeError:
+        return RuntimeError(
+            f"{self.call.action.name} charged for something else each time that it ran: with a payment provider a "
+            "handler that runs again has to charge the same. An item that names the key of a row which the handler has "
+            "just made is such a thing: in each run the row has another."
+        )
 
     def _reserve(self, purse: Purse, unpaid: Unpaid, seconds: float) -> Payment:
         call = self.call
@@ -221,8 +239,7 @@ class Purchase:
         with begun(partial(idempotency.enter, self.lease)):
             if declined is not None:
                 payments.release(declined.payment, Payment.State.DECLINED, declined.reason, is_told=True)
-            by = providers.configured()
-            found = [] if by is None else list(payments.open_purse(self.intent, by).payments.values())
+            found = payments.wanted(self.intent)
             orders = payments.end(found, self.key)
             if told := payments.as_told(found, orders):
                 failure.extra["payments"] = told

@@ -104,7 +104,7 @@ def _settle(call: Call, till: charges.Till, key: SigningKey, done: Done) -> None
     used = till.charges if done.refusal is None else []
     if till.purse is not None:
         found = list(till.purse.payments.values())
-        refunds = payments.finish(till.purse, used, key)
+        refunds = payments.finish(till.purse, used, key, is_done=done.refusal is None)
         if done.refusal is None and till.purse.loses_use(used):
             # It has done something all the same. The rows are locked since ``hold``.
             charges.enter(call.caller, spends=True)

@@ -20,10 +20,11 @@ Lock order: idempotency record, mandates from leaf to root, approval, agreement,
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -43,9 +44,14 @@ from agentweb.ledger.refunds import SPARE_SECONDS
 from agentweb.ledger.restoring import restore, return_use
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.encoding import b64url
+from agentweb.wire.money import format_amount
 from agentweb.wire.signing import SigningKey
 
+logger = logging.getLogger("agentweb.payments")
+
 State = Payment.State
+OVER: Final = (State.DECLINED, State.CANCELLED)
+"""The ends of payments that took no money."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +86,16 @@ class Moved(Exception):
 
 @dataclass(slots=True)
 class Purse:
-    """What was paid, or begun, for one call. ``asked`` is the signal that ended its run."""
+    """What was paid, or begun, for one call. ``asked`` is the signal that ended its run.
+
+    ``others`` were begun for the same call under other grants. They are no money of this one: another mandate paid
+    them, perhaps another person's, and another person may have approved them.
+    """
 
     intent: str
     by: Named
     payments: dict[int, Payment] = field(default_factory=dict)
+    others: list[Payment] = field(default_factory=list)
     asked: Unpaid | None = None
     wanted: Wanted | None = None
 
@@ -162,10 +173,20 @@ def _is_for(payment: Payment, wanted: Wanted) -> bool:
     )
 
 
-def open_purse(intent: str, by: Named) -> Purse:
+def open_purse(intent: str, by: Named, caller: Caller) -> Purse:
     """The payments that this call may still come back for."""
-    found = _payments().filter(intent=intent, is_wanted=True).order_by("ordinal")
-    return Purse(intent, by, {payment.ordinal: payment for payment in found})
+    purse, grants = Purse(intent, by), entries.grants_of(caller)
+    for payment in wanted(intent):
+        if payment.grants == grants:
+            purse.payments[payment.ordinal] = payment
+        else:
+            purse.others.append(payment)
+    return purse
+
+
+def wanted(intent: str) -> list[Payment]:
+    """The payments of a call that nobody has ended yet, under whatever grants."""
+    return list(_payments().filter(intent=intent, is_wanted=True).order_by("ordinal"))
 
 
 # -- one payment, from its reservation to the provider's answer
@@ -244,7 +265,11 @@ def charge(payment: Payment) -> Answer:
 
 
 def capture(payment: Payment, answer: Answer) -> bool:
-    """Note that the money was taken; False when the payment is not pending any more."""
+    """Note that the money was taken; False when the payment is not pending any more.
+
+    What a provider takes after it has said that it never will, nothing here gives back: what was reserved is free, and
+    may be spent. The log tells it to people.
+    """
     until = payment.created_at + timedelta(minutes=conf.get("PAYMENT_ABANDONED_MINUTES"))
 
     def note() -> bool:
@@ -253,7 +278,17 @@ def capture(payment: Payment, answer: Answer) -> bool:
             noted = pending.update(state=State.CAPTURED, reference=answer.reference, next_at=until)
         return bool(noted)
 
-    return patiently(note)
+    is_noted = patiently(note)
+    if not is_noted and _payments().filter(pk=payment.pk, state__in=OVER).exists():
+        logger.error(
+            "The payment provider %s has taken the money of %s (%s %s), after it had said that it takes none: give it "
+            "back there by hand.",
+            payment.provider,
+            payment.pk,
+            format_amount(payment.amount, payment.currency),
+            payment.currency,
+        )
+    return is_noted
 
 
 # -- what comes to nothing
@@ -330,16 +365,29 @@ def forsake(found: Sequence[Payment]) -> None:
 # -- the end of a call
 
 
-def finish(purse: Purse, used: Sequence[Charge], key: SigningKey) -> list[Refund]:
+def finish(purse: Purse, used: Sequence[Charge], key: SigningKey, *, is_done: bool) -> list[Refund]:
     """Let the captured payments be the charges of a call that commits; what it did not use is given back.
 
-    In the open transaction, before the receipts are written. Raises Moved when one of them is not there any more.
+    ``is_done`` says that the call has done its work, and was not refused: then its approval is used, whatever was
+    charged. In the open transaction, before the receipts are written. Raises Moved when one of them is not there any
+    more.
     """
     ids = {each.id for each in used}
     done = _payments().filter(pk__in=ids, state=State.CAPTURED, is_wanted=True)
     if ids and done.update(state=State.DONE, is_wanted=False) != len(ids):
         raise Moved
-    return end([each for each in purse.payments.values() if each.id not in ids], key)
+    rest = [each for each in purse.payments.values() if each.id not in ids]
+    if is_done:
+        _keep_approval(rest)
+    return end(rest, key)
+
+
+def _keep_approval(found: Sequence[Payment]) -> None:
+    """Whatever becomes of these payments, now or later: they do not give the approval back that they had taken."""
+    for payment in found:
+        if payment.approval:
+            _payments().filter(pk=payment.pk).update(approval="")
+            payment.approval = ""
 
 
 def end(found: Sequence[Payment], key: SigningKey) -> list[Refund]:

@@ -26,6 +26,7 @@ from django.utils.module_loading import import_string
 
 from agentweb import conf
 from agentweb.wire.money import format_amount
+from agentweb.wire.visible import visible
 
 logger = logging.getLogger("agentweb.payments")
 
@@ -210,18 +211,22 @@ def _ask(
     timeout: int = conf.get("PAYMENT_TIMEOUT_SECONDS")
     try:
         answer = _in_time(question, timeout)
+        if isinstance(answer, Answer) and answer.state in possible:
+            return Answer(State(answer.state), _as_kept(answer.reference), _as_kept(answer.reason))
     except TimeoutError:
         logger.warning("%s: %s of %s did not answer within %d s", by.path, what, ident, timeout)
         return _UNKNOWN
     except Exception:
         logger.exception("%s: %s of %s failed", by.path, what, ident)
         return _UNKNOWN
-    if not isinstance(answer, Answer) or answer.state not in possible:
-        logger.error("%s: %s of %s answered %r, which is no answer to that", by.path, what, ident, answer)
-        return _UNKNOWN
-    return Answer(
-        State(answer.state), str(answer.reference)[:MAX_REFERENCE], str(answer.reason)[:MAX_REFERENCE]
-    )
+    logger.error("%s: %s of %s answered %r, which is no answer to that", by.path, what, ident, answer)
+    return _UNKNOWN
+
+
+def _as_kept(text: object) -> str:
+    """What the provider wrote, as every database takes it: PostgreSQL refuses NUL, and all of them lone surrogates. A
+    payment that went through must not be lost for its text. People and agents read it, so nothing in it is hidden."""
+    return "" if text is None else visible(str(text)[:MAX_REFERENCE])[:MAX_REFERENCE]
 
 
 def _in_time(question: Callable[[], Answer], timeout: float) -> Answer:

@@ -83,14 +83,21 @@ def sweep(stopping: Callable[[], bool] = lambda: False) -> Swept:
 
 
 def settle(ident: str) -> None:
-    """Look at one payment or refund now; nothing, for an id that is none."""
+    """Look at one payment or refund now; nothing, for an id that is none.
+
+    Also at one that took no money: a provider that has taken it all the same is told to people.
+    """
     if ident.startswith("rf_"):
         if _refunds().filter(pk=ident[:64]).exists():
             refunds.carry_out(ident)
         return
-    payment = _payments().filter(pk=ident[:64], state__in=_UNSETTLED).first()
-    if payment is not None:
+    payment = _payments().filter(pk=ident[:64]).first()
+    if payment is not None and payment.state in _UNSETTLED:
         _settle(payment)
+    elif payment is not None and payment.state in payments.OVER:
+        answer = providers.find(providers.named(payment.provider), payment.pk)
+        if answer.state is Outcome.CAPTURED:
+            payments.capture(payment, answer)  # which says aloud that it is too late
 
 
 def unsettled() -> Unsettled:

@@ -11,13 +11,13 @@ from threading import Event
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from agentweb import AgentError, action
-from agentweb.access import site_keys
+from agentweb.access import approvals, site_keys
 from agentweb.catalog.registry import registry
-from agentweb.invoke import paying
 from agentweb.ledger import payments, receipts, settling
 from agentweb.models import (
     Agreement,
@@ -33,12 +33,14 @@ from agentweb.signals import receipt_issued
 from agentweb.testing import clock, mandate
 from agentweb.testing.payments import TestProvider
 from agentweb.wire.clock import now_datetime
+from agentweb.wire.encoding import b64url
 from agentweb.wire.receipts import verify_chain
 from agentweb.wire.strict_json import loads
 from tests.ledger.agreed import conclude
 from tests.site.models import Note, Stock
 from tests.support.calls import SITE, agent_caller, answer, attenuate, caller_with, chain_of, do, seed
 from tests.support.payments import provider
+from tests.support.staff import boss
 
 __all__ = ["provider"]
 
@@ -418,18 +420,21 @@ def test_a_handler_that_charges_less_often_when_it_runs_again_gets_the_rest_back
     assert (spent(), provider.taken()) == ([(0, 1)], 0), "it has done something all the same"
 
 
-def test_a_handler_that_never_charges_the_same_twice_is_stopped(
-    provider: TestProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(paying, "_ROUNDS", 5)
-    cents = iter(range(10, 100))
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_handler_that_never_charges_the_same_twice_is_stopped(provider: TestProvider, place: int) -> None:
+    """Money is taken and given back twice: a price may change once in between, and not each time."""
+    orders = iter(range(100))
 
-    def till(inp: Any, ctx: Any) -> Any:
-        ctx.charge(Decimal(f"1.{next(cents)}"), "USD", item="tea")
+    def till(inp: Any, ctx: Any) -> None:
+        for _ in range(place):
+            ctx.charge(1, "USD", item="cups")
+        ctx.charge(2, "USD", item=f"Order {next(orders)}")
 
+    caller = buyer()
     with selling(till):
-        assert refused(lambda: sell(buyer())).code == "handler_error"
-    assert (spent(), provider.taken()) == ([(0, 0)], 0)
+        assert refused(lambda: sell(caller)).code == "handler_error"
+    assert len([each for each in provider.charges() if each["amount"] == 200]) == 2
+    assert (spent(), provider.taken(), set(states())) == ([(0, 0)], 0, {"done"})
 
 
 # -- nobody knows
@@ -493,7 +498,7 @@ def test_a_busy_database_after_the_capture_keeps_what_was_captured(
     caller = buyer()
     finish = payments.finish
 
-    def busy(*args: Any) -> Any:
+    def busy(*args: Any, **more: Any) -> Any:
         raise OperationalError("the database is on its way")
 
     monkeypatch.setattr(payments, "finish", busy)
@@ -526,6 +531,94 @@ def test_a_refusal_while_a_payment_is_not_known_leaves_it_to_the_sweep(provider:
 
 
 # -- grants and people
+
+
+def two_people() -> tuple[Any, Any]:
+    """One agent under a grant of Ann and under one of Bob; both were used before."""
+    people = [User.objects.create_user(name) for name in ("ann", "bob")]
+    callers = [
+        caller_with(chain_of(spending="USD:50.00/60.00", nonce=b64url(bytes([number]) * 16)), user_id=each.pk)
+        for number, each in enumerate(people)
+    ]
+    for number, caller in enumerate(callers):
+        pay(caller, "1.00", 90 + number)
+    return callers[0], callers[1]
+
+
+@pytest.mark.parametrize("behaviour", ["lost", "timeout"])
+def test_what_one_person_has_begun_to_pay_buys_nothing_for_another(
+    provider: TestProvider, behaviour: str
+) -> None:
+    ann, bob = two_people()
+    served: list[str] = []
+
+    def till(inp: Any, ctx: Any) -> str:
+        receipt: str = ctx.charge(inp["price"], "USD", item="tea")["id"]
+        served.append(ctx.user.get_username())
+        return receipt
+
+    with selling(till), clock() as time:
+        provider.script(behaviour)
+        assert refused(lambda: sell(ann, "50.00")).code == "payment_unknown"
+        receipt = answer(sell(bob, "50.00"))
+        payment = Payment.objects.get(pk=receipt)
+        assert set(served) == {"bob"}
+        assert (payment.user_key, payment.grants) == (str(bob.user_id), [bob.grant.id])
+        assert Receipt.objects.get(pk=receipt).grant == bob.grant.id
+        time.forward(1)
+        settling.sweep()
+    spent_by = dict(Mandate.objects.values_list("grant_id", "spent"))
+    assert spent_by == {ann.grant.id: 100, bob.grant.id: 5_100}
+    assert provider.taken() == 5_200
+
+
+def test_a_mandate_is_no_larger_by_what_another_grant_has_reserved(provider: TestProvider) -> None:
+    ann, bob = two_people()
+    pay(bob, "50.00", 92)
+    with selling(lambda inp, ctx: ctx.charge(inp["price"], "USD", item="tea")):
+        provider.script("lost")
+        assert refused(lambda: sell(ann, "50.00")).code == "payment_unknown"
+        assert refused(lambda: sell(bob, "50.00")).code == "mandate_exceeded"
+
+
+def test_an_approval_of_one_person_lets_no_call_through_for_another(provider: TestProvider) -> None:
+    ann, bob = two_people()
+    buying = selling(lambda inp, ctx: ctx.charge(inp["price"], "USD", item="tea"), confirm="person")
+    with buying, clock() as time:
+        asked = refused(lambda: sell(ann))
+        assert approvals.approve(asked.extra["approval"], by=ann.user)
+        provider.script("lost")
+        assert refused(lambda: sell(ann)).code == "payment_unknown"
+        assert refused(lambda: sell(bob)).code == "needs_human"
+        time.forward(1)
+        settling.sweep()
+    assert Approval.objects.get(pk=asked.extra["approval"]).state == "approved", "it is Ann's again"
+
+
+@pytest.mark.parametrize("behaviour", ["ok", "lost", "timeout"])
+def test_an_approval_lets_one_call_through_also_when_that_charges_nothing_in_the_end(
+    provider: TestProvider, behaviour: str
+) -> None:
+    caller = caller_with(chain_of(spending="USD:50.00/60.00"))
+    is_free: list[bool] = []
+
+    def till(inp: Any, ctx: Any) -> None:
+        if not is_free:
+            is_free.append(True)
+            ctx.charge(inp["price"], "USD", item="tea")
+        Note.objects.create(text="done")
+
+    with selling(till, confirm="person"), clock() as time:
+        asked = refused(lambda: sell(caller))
+        assert approvals.approve(asked.extra["approval"], by=boss())
+        provider.script(behaviour)
+        if behaviour != "ok":
+            assert refused(lambda: sell(caller)).code == "payment_unknown"
+        sell(caller)
+        time.forward(60)
+        settling.sweep()
+        assert refused(lambda: sell(caller, number=2)).code == "needs_human"
+    assert (Note.objects.count(), spent(), provider.taken()) == (1, [(0, 1)], 0)
 
 
 def test_a_grant_that_is_revoked_while_the_provider_is_asked_buys_nothing(

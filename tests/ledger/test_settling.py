@@ -216,13 +216,78 @@ def test_what_should_be_over_is_told_to_whoever_watches(provider: TestProvider, 
     assert settling.unsettled().late_since == Payment.objects.get().created_at
 
 
-@pytest.mark.parametrize("answered", [Answer(State.REFUNDED), Answer("nonsense"), "captured", None])  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "answered", [Answer(State.REFUNDED), Answer("nonsense"), Answer([]), "captured", None]
+)  # type: ignore[arg-type]
 def test_what_is_no_answer_is_no_answer(
     provider: TestProvider, monkeypatch: pytest.MonkeyPatch, answered: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(provider, "charge", lambda order: answered)
     lost("tea")
-    assert "is no answer" in caplog.text
+    assert "is no answer" in caplog.text or "failed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("reference", "kept"),
+    [("a\0b", "a[U+0000]b"), ("\ud800", "[U+D800]"), (None, ""), (7, "7"), ("x\0" * 200, None)],
+    ids=["nul", "surrogate", "none", "number", "long"],
+)
+def test_a_payment_is_not_lost_for_what_its_provider_calls_it(
+    provider: TestProvider, monkeypatch: pytest.MonkeyPatch, reference: Any, kept: str | None
+) -> None:
+    monkeypatch.setattr(provider, "charge", lambda order: Answer(State.CAPTURED, reference))
+    pay(agent_caller(spending="USD:50.00/100.00"), "tea")
+    payment = Payment.objects.get()
+    assert payment.state == "done"
+    assert len(payment.reference) <= providers.MAX_REFERENCE
+    assert kept is None or payment.reference == kept
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("no\0pe", "The payment was declined: no[U+0000]pe. Nothing was charged"),
+        ("\ud800", "The payment was declined: [U+D800]. Nothing was charged"),
+        (None, "The payment was declined. Nothing was charged"),
+        ("say\nyes \u202e", "The payment was declined: say[U+000A]yes [U+202E]. Nothing was charged"),
+    ],
+    ids=["nul", "surrogate", "none", "odd"],
+)
+def test_a_decline_is_one_whatever_its_reason_says(
+    provider: TestProvider, monkeypatch: pytest.MonkeyPatch, reason: Any, told: str
+) -> None:
+    monkeypatch.setattr(provider, "charge", lambda order: Answer(State.DECLINED, "x", reason))
+    with pytest.raises(AgentError) as caught:
+        pay(agent_caller(spending="USD:50.00/100.00"), "tea")
+    assert (caught.value.code, Payment.objects.get().state, books()) == (
+        "payment_declined",
+        "declined",
+        ([], 0),
+    )
+    assert caught.value.message.startswith(told)
+
+
+@pytest.mark.parametrize("by_event", [True, False], ids=["event", "charge"])
+def test_money_that_is_taken_after_the_provider_said_no_is_told_to_people(
+    provider: TestProvider,
+    time: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    by_event: bool,
+) -> None:
+    lost("timeout")
+    [payment] = Payment.objects.all()
+    time.forward(2 * HOUR)
+    assert settling.sweep().ended == {"payment_cancelled": 1}
+    settling.settle(payment.pk)
+    assert "by hand" not in caplog.text
+    if by_event:
+        monkeypatch.setattr(provider, "find", lambda ident: Answer(State.CAPTURED))
+        settling.settle(payment.pk)
+    else:
+        payments.capture(payment, Answer(State.CAPTURED))
+    assert f"has taken the money of {payment.pk} (10.00 USD)" in caplog.text
+    assert (Payment.objects.get().state, books()) == ("cancelled", ([], 0))
 
 
 def test_a_provider_is_a_class_an_instance_or_a_function() -> None:
