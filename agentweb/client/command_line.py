@@ -15,16 +15,27 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from agentweb.client.agent import AgentClient
 from agentweb.client.commands import actions, approving, authority, finding, money, requesting, serving
 from agentweb.client.commands.approving import add_policy_options, policy_of
-from agentweb.client.commands.saying import Said, Waiting, json_lines, plain, print_error, say
+from agentweb.client.commands.saying import (
+    OutputError,
+    Said,
+    Waiting,
+    json_lines,
+    plain,
+    print_error,
+    say,
+)
+from agentweb.client.commands.streams import drop_output, make_ready
+from agentweb.client.errors import KeyStoreError
 from agentweb.client.keystore import KeyStore
 from agentweb.client.messenger import commands as messaging
-from agentweb.wire.errors import AgentError, Code
+from agentweb.wire.errors import AgentError, ClientError, Code
 from agentweb.wire.strict_json import Json, loads
 
 OK: Final = 0
@@ -40,8 +51,31 @@ _MAX_INPUT: Final = 16_777_216
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Misuse ends in SystemExit with code 2, as argparse does it."""
+    make_ready()
     parser = _parser()
     options = parser.parse_args(arguments)
+    ended = OK
+    try:
+        try:
+            _run(parser, options)
+        except Waiting as waiting:
+            ended = WAITING
+            _print(waiting.said, as_json=options.json)
+        except AgentError as error:
+            ended = WAITING if error.code == Code.NEEDS_HUMAN else REFUSED
+            print_error(error, as_json=options.json)
+    except OutputError as error:
+        drop_output()
+        if not error.is_closed:  # closed: whoever read has read enough
+            ended = REFUSED
+            with suppress(OutputError):
+                say(f"{parser.prog}: {error}", sys.stderr)
+    except KeyboardInterrupt:
+        return 130
+    return ended
+
+
+def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     try:
         if "input" in options:
             options.input = _input(parser, options.input)
@@ -49,22 +83,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with AgentClient(KeyStore(options.key_store), approval=policy_of(options), index_url=index) as agent:
             said: Said = options.run(agent, options)
             _print(said, as_json=options.json)
-    except Waiting as waiting:
-        _print(waiting.said, as_json=options.json)
-        return WAITING
-    except AgentError as error:
-        print_error(error, as_json=options.json)
-        return WAITING if error.code == Code.NEEDS_HUMAN else REFUSED
-    except BrokenPipeError:
-        # Whoever read has read enough. What is left in the buffer must not be written when the process ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, UnicodeError) as error:
-        # The agent's own files, or a standard input that is no text.
-        say(f"{parser.prog}: {error}", sys.stderr)
-        return REFUSED
-    except KeyboardInterrupt:
-        return 130
-    return OK
+    except OutputError:
+        raise
+    except UnicodeError as error:
+        raise ClientError(Code.INVALID_INPUT, f"Standard input is no text: {error}.") from None
+    except OSError as error:
+        # The agent's own files, where they cannot be made or written.
+        raise KeyStoreError("keystore_unusable", f"{error}.") from None
 
 
 def _print(said: Said, *, as_json: bool) -> None:

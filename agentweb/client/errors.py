@@ -9,7 +9,7 @@
         ├── UnreachableError         ``site_unreachable``: no answer came
         ├── NeedsHumanError          ``needs_human``: the person is to be asked first; nothing was sent
         ├── MissingExtraError        httpx is not installed; an ImportError too
-        └── KeyStoreError            ``keystore_unsafe``, ``keystore_invalid``, ``keystore_full``
+        └── KeyStoreError            ``keystore_unsafe``, ``keystore_invalid``, ``keystore_full``, ``keystore_unusable``
 """
 
 from __future__ import annotations

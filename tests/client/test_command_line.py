@@ -266,3 +266,65 @@ def test_a_reader_that_has_read_enough_is_no_error(run: Run, site: Site, tmp_pat
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip() == site.authority
+
+
+def shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A line of bash in which ``agentweb`` is the command."""
+    command = f"{sys.executable} -m agentweb.client"
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line.replace("agentweb ", f"{command} ")],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"} | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        pytest.param("agentweb key <&-", 0, "", id="nothing-to-read-from"),
+        pytest.param("agentweb key >&-", 0, "", id="nothing-to-write-to"),
+        pytest.param("agentweb add-grant - <&-", 1, "grant_invalid: ", id="nothing-where-a-grant-is-read"),
+        pytest.param(
+            "agentweb call http://127.0.0.1:1 x - <&-", 2, "usage: ", id="nothing-where-JSON-is-read"
+        ),
+        pytest.param("agentweb discover shop.example 2>&-", 1, "", id="nothing-for-errors"),
+        pytest.param("agentweb discover shop.example --json | true", 1, "", id="a-reader-that-is-gone"),
+        pytest.param(
+            "agentweb discover shop.example --json >/dev/full", 1, "python -m agentweb", id="a-full-disk"
+        ),
+    ],
+)
+def test_streams_that_are_closed_or_full_end_in_no_traceback(
+    tmp_path: Path, line: str, code: int, said: str
+) -> None:
+    done = shell(line, tmp_path)
+    assert done.returncode == code, done.stderr
+    assert done.stderr.startswith(said)
+    assert "Traceback" not in done.stderr
+    if said == "" and "key" not in line:
+        assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("option", ["", "--json"])
+def test_an_answer_is_not_lost_for_letters_that_the_terminal_has_not(
+    run: Run, site: Site, option: str
+) -> None:
+    site.action("look", effect="read", method="GET")
+    site.script("/api/look", Reply(200, "é 😀"))
+    done = run("call", site.url, "look", *filter(None, [option]), PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (told["value"] if option else told) == "é 😀"
+
+
+def test_files_that_cannot_be_made_are_an_error_of_the_same_shape(run: Run) -> None:
+    done = run("key", "--json", "--key-store", "/proc/nothing/keys.json")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert json.loads(done.stdout)["error"]["code"] == "keystore_unusable"
+    assert run("key", "--key-store", "/proc/nothing/keys.json").stderr.startswith("keystore_unusable: ")

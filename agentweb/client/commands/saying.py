@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Protocol, TextIO
 
+from agentweb.client.commands.streams import escaped
 from agentweb.wire.errors import AgentError, Code
 from agentweb.wire.strict_json import dumps
 
@@ -34,11 +35,22 @@ class Waiting(Exception):
         self.said = said
 
 
+class OutputError(Exception):
+    """What was to be printed cannot be: nobody reads it any more (``is_closed``), or the disk is full."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(str(cause))
+        self.is_closed = isinstance(cause, BrokenPipeError)
+
+
 def say(line: str, stream: TextIO | None = None) -> None:
-    """One line to standard output, or to ``stream``; at once, for whoever reads along."""
+    """One line to standard output, or to ``stream``; at once, for whoever reads along. Raises OutputError."""
     stream = stream or sys.stdout
-    stream.write(f"{line}\n")
-    stream.flush()
+    try:
+        stream.write(f"{line}\n")
+        stream.flush()
+    except OSError as error:
+        raise OutputError(error) from error
 
 
 def plain(text: str) -> str:
@@ -49,7 +61,7 @@ def plain(text: str) -> str:
 def json_lines(document: Any) -> Iterator[str]:
     """One JSON value on a line; of a command that gives several, each on its own."""
     for each in document if isinstance(document, Iterator) else (document,):
-        yield _NOT_PLAIN.sub(_escaped, dumps(each).decode())
+        yield _NOT_PLAIN.sub(escaped, dumps(each).decode())
 
 
 def print_error(error: AgentError, *, as_json: bool) -> None:
@@ -72,8 +84,3 @@ def print_error(error: AgentError, *, as_json: bool) -> None:
 def is_watched() -> bool:
     """Whether a person reads along."""
     return sys.stderr.isatty()
-
-
-def _escaped(match: re.Match[str]) -> str:
-    units = match[0].encode("utf-16-be").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
