@@ -27,7 +27,13 @@ from agentweb.access.limits import Allowance
 from agentweb.access.remembered import Remembered
 from agentweb.access.revocations import list_claims
 from agentweb.access.rows import database, refusing_when_the_store_fails
-from agentweb.access.standing import Standing, check_key_not_revoked, look_up, unknown_grant
+from agentweb.access.standing import (
+    Standing,
+    check_key_not_revoked,
+    check_standing,
+    look_up,
+    unknown_grant,
+)
 from agentweb.wire.clock import now
 from agentweb.wire.errors import AuthenticationError, Code
 from agentweb.wire.grants import (
@@ -187,6 +193,17 @@ def _decode(header: str, longest: int) -> tuple[GrantDocument, ...] | str:
 def _verify_documents(chain: tuple[GrantDocument, ...], key: str) -> None:
     if not _verified.get((chain, key)):
         verify_chain(chain, signed_by=key)
+
+
+def check_again(caller: Caller) -> None:
+    """Raise what a request of this signed caller would meet that came now: since it was let in, its grants may have
+    ended or been revoked, its key too, and the person may have gone."""
+    with refusing_when_the_store_fails():
+        if caller.chain:
+            check_time(caller.chain, now())
+            check_standing(caller.chain, caller.subject)
+        elif caller.agent_key is not None:
+            check_key_not_revoked(caller.agent_key)
 
 
 def _stored(ident: str) -> tuple[GrantDocument, ...]:

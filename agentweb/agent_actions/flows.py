@@ -16,7 +16,8 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from agentweb import conf
-from agentweb.access import limits
+from agentweb.access import limits, signatures
+from agentweb.access.callers import SESSION
 from agentweb.agent_actions.documents import manifest_for
 from agentweb.catalog.actions import Action
 from agentweb.catalog.effects import Effect
@@ -26,6 +27,7 @@ from agentweb.client.flows.engine import FlowStep, Position, run_steps, where_it
 from agentweb.http import bodies
 from agentweb.http.documents import Place
 from agentweb.http.mount import mount_prefix
+from agentweb.http.request_members import unknown_members
 from agentweb.http.views import AgentView, json_response
 from agentweb.http.visibility import visible_actions
 from agentweb.invoke.calls import Call
@@ -33,7 +35,7 @@ from agentweb.invoke.door import invoke
 from agentweb.invoke.idempotency import check_key
 from agentweb.wire.canonical import digest
 from agentweb.wire.encoding import random_id
-from agentweb.wire.errors import Code, ConflictError, InputError, RequestError
+from agentweb.wire.errors import STATUS, ClientError, Code, ConflictError, InputError, RequestError
 from agentweb.wire.json_writing import dumps
 from agentweb.wire.safe_numbers import nearest_doubles
 from agentweb.wire.schema import compile_schema
@@ -84,17 +86,23 @@ class FlowView(AgentView):
                 **where_it_stopped(flow.name, steps, outputs, position),
             )
         compile_schema(flow.input_schema).check(sent.input)
-        value = run_steps(
-            flow.name,
-            steps,
-            sent.input,
-            outputs,
-            position=position,
-            perform=lambda number, name, given: self._perform(
-                position, number, actions[name], given, is_first=number == len(sent.outputs)
-            ),
-            output=flow.output,
-        )
+        try:
+            value = run_steps(
+                flow.name,
+                steps,
+                sent.input,
+                outputs,
+                position=position,
+                perform=lambda number, name, given: self._perform(
+                    position, number, actions[name], given, is_first=number == len(sent.outputs)
+                ),
+                output=flow.output,
+            )
+        except ClientError as error:
+            # The engine is the clients' own, where an error has no status. Here it is about what was sent, or what the
+            # steps made of it.
+            error.status = STATUS[error.code]
+            raise
         answer: dict[str, Any] = {
             "run": position.run,
             "value": value,
@@ -136,8 +144,7 @@ class FlowView(AgentView):
         self, position: Position, number: int, action: Action, given: Json, *, is_first: bool
     ) -> Json:
         if not is_first:
-            # The request itself was counted for one; a flow is no way around the limit for callers.
-            self._count()
+            self._come_again()
         outcome = invoke(
             Call(
                 action=action,
@@ -155,13 +162,21 @@ class FlowView(AgentView):
         )
         return loads(outcome.body, max_bytes=MAX_ANSWER, allow_nul=True)
 
-    def _count(self) -> None:
+    def _come_again(self) -> None:
+        """What the caller would meet with a request for this step alone. The flow's own request was let in for one:
+        it is no way around the limit for callers, nor past the end of a grant or session."""
         caller = self.caller
-        self.allowances.append(
-            limits.take(caller.rate_key, conf.get("CALLER_RATE"), limits.CALLER)
-            if caller.rate_key
-            else limits.admit_anonymous(caller.address)
-        )
+        if caller.kind == SESSION:
+            allowance = self.identify().allowance
+        else:
+            signatures.check_again(caller)
+            allowance = (
+                limits.take(caller.rate_key, conf.get("CALLER_RATE"), limits.CALLER)
+                if caller.rate_key
+                else limits.admit_anonymous(caller.address)
+            )
+        if allowance is not None:
+            self.allowances.append(allowance)
 
 
 def _digest_of(document: bytes) -> str:
@@ -172,11 +187,7 @@ def _read(sent: Json, flow: Flow) -> Sent:
     """The members of the body; InputError with everything that is wrong."""
     if not isinstance(sent, dict):
         raise InputError([_problem("", "type", 'The body is {"input": {…}}.')])
-    problems = [
-        _problem(name, "unknown_field", f"There is no member '{name}' here; remove it.")
-        for name in sorted(sent)
-        if name not in _MEMBERS
-    ]
+    problems = unknown_members(sent, _MEMBERS, wrapper="input")
     resume, completed = sent.get("resume"), sent.get("completed", [])
     if resume is not None and not _is_resume(resume):
         problems.append(

@@ -274,6 +274,8 @@ STATUS: Final[dict[str, int]] = {
     Code.OVERLOADED: 503,
     Code.MANIFEST_INVALID: 500,
     Code.MANIFEST_CHANGED: 409,
+    Code.FLOW_INVALID: 422,
+    Code.FLOW_REFERENCE_MISSING: 422,
 }
 """HTTP status of each code that a site sends. Client-only codes have none."""
 

@@ -9,13 +9,14 @@ import pytest
 from django.contrib.auth.models import User
 
 from agentweb import AgentError, action, flow
-from agentweb.access import approvals, site_keys
+from agentweb.access import approvals, revocations, site_keys
+from agentweb.access.models import Grant
 from agentweb.access.models import Mandate as MandateRow
 from agentweb.agent_actions import published
 from agentweb.catalog.registry import registry
 from agentweb.invoke.models import AuditEntry
 from agentweb.ledger.models import Receipt
-from agentweb.testing import TestAgent
+from agentweb.testing import TestAgent, clock
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("many_callers")]
 BUY = "/agent-actions/flows/buy_product"
@@ -178,6 +179,33 @@ def test_what_is_wrong_with_the_body_is_said_and_nothing_runs(
     assert AuditEntry.objects.count() == 0
 
 
+def test_an_input_that_was_sent_bare_is_told_to_go_into_input(shop: Shop) -> None:
+    refused = buyer().post(BUY, WANTED["input"], key=KEY)
+    said = {each["field"]: each["message"] for each in refused.json()["error"]["problems"]}
+    assert said == {
+        name: f'There is no member \'{name}\' here; put it into \'input\': {{"input": {{…}}}}.'
+        for name in ("query", "quantity")
+    }
+    assert AuditEntry.objects.count() == 0
+
+
+def test_the_base_of_the_flows_lists_those_that_the_caller_may_run(shop: Shop, settings: Any) -> None:
+    with registry.only("search_products", "publish"):
+        action("hidden", effect="read", description="No.", input={}, visible=lambda user: user.is_staff)(
+            lambda inp, ctx: {}
+        )
+        flow("tell", steps=[{"action": "search_products", "with": {"query": "a"}}, {"action": "publish"}])
+        flow("unseen", steps=[{"action": "hidden"}])
+        answer = buyer().get("/agent-actions/flows")
+        assert (answer.status_code, answer.json()["next_cursor"]) == (200, None)
+        [listed] = answer.json()["items"]
+        assert (listed["name"], listed["url"]) == ("tell", "https://shop.example/agent-actions/flows/tell")
+        assert [step["action"] for step in listed["steps"]] == ["search_products", "publish"]
+        assert buyer().post("/agent-actions/flows", WANTED, key=KEY).status_code == 405
+        settings.AGENTWEB = {"ORIGIN": "https://shop.example"}
+        assert buyer().get("/agent-actions/flows").status_code == 404
+
+
 def test_a_flow_that_spends_needs_a_key_and_another_manifest_ends_a_run(shop: Shop) -> None:
     agent = buyer()
     assert agent.post(BUY, WANTED, key=None).json()["error"]["code"] == "idempotency_key_required"
@@ -193,6 +221,97 @@ def test_a_flow_is_no_way_around_the_limit_for_callers(shop: Shop, settings: Any
     error = refused.json()["error"]
     assert (refused.status_code, error["code"], error["step"]) == (429, "rate_limited", 2)
     assert (error["retry_after"] > 0, shop.added, shop.stock) == (True, 1, 5)
+
+
+def revoke(agent: TestAgent, ann: User) -> None:
+    revocations.revoke(Grant.objects.get().pk)
+
+
+def close_the_account(agent: TestAgent, ann: User) -> None:
+    User.objects.filter(pk=ann.pk).update(is_active=False)
+
+
+def let_time_pass(agent: TestAgent, ann: User) -> None:
+    agent.moved.forward(7_200)  # type: ignore[attr-defined]
+
+
+def change_the_password(agent: TestAgent, ann: User) -> None:
+    ann.set_password("another")
+    ann.save()
+
+
+@pytest.mark.parametrize(
+    ("is_session", "ending", "code"),
+    [
+        (False, revoke, "grant_revoked"),
+        (False, close_the_account, "grant_revoked"),
+        (False, let_time_pass, "grant_expired"),
+        (True, revoke, "session_revoked"),
+        (True, close_the_account, "session_revoked"),
+        (True, let_time_pass, "session_expired"),
+        (True, change_the_password, "session_revoked"),
+    ],
+    ids=[
+        "revoked",
+        "inactive",
+        "over",
+        "session-revoked",
+        "session-inactive",
+        "session-over",
+        "session-password",
+    ],
+)
+def test_a_flow_does_not_go_on_past_the_end_of_the_right_to_act(
+    shop: Shop, is_session: bool, ending: Any, code: str
+) -> None:
+    ann = User.objects.create_user("ann")
+    with registry.only(), clock() as moved:
+        made = TestAgent.with_session if is_session else TestAgent
+        agent = made(scopes=["cart:write"], user=ann, expires_in=3_600)
+        agent.moved = moved  # type: ignore[attr-defined]
+        action("look", effect="read", description="Look.", input={})(lambda inp, ctx: ending(agent, ann))
+        done = action("act", effect="write", scope="cart:write", description="Act.", input={})
+        done(lambda inp, ctx: setattr(shop, "added", 1))
+        flow("long", steps=[{"action": "look"}, {"action": "act"}])
+        published.forget()
+        refused = agent.post("/agent-actions/flows/long", {"input": {}})
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"], error["step"]) == (401, code, 1)
+    assert shop.added == 0
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        ({"input": {}}, "flow_reference_missing"),
+        ({"input": {"text": "x", "more": "x"}, "completed": [None]}, "flow_reference_missing"),
+        ({"input": {"text": "x", "more": "x" * 1_500_000}}, "flow_invalid"),
+    ],
+    ids=["left-out", "brought", "large"],
+)
+def test_what_the_steps_make_of_what_was_sent_is_no_crash_of_the_site(
+    shop: Shop, settings: Any, sent: dict[str, Any], code: str
+) -> None:
+    settings.AGENTWEB = {**settings.AGENTWEB, "MAX_BODY_BYTES": 2_000_000}
+    with registry.only():
+        action("say", effect="read", description="Say.", input={}, method="POST")(lambda inp, ctx: inp)
+        flow(
+            "twice",
+            input={"type": "object", "properties": {"text": {}, "more": {}}},
+            steps=[
+                {"action": "say", "with": {"text": "$input.text"}},
+                {"action": "say", "with": {"a": "$steps.0.text", **dict.fromkeys("bcd", "$input.more")}},
+            ],
+        )
+        published.forget()
+        agent = buyer()
+        place = "/agent-actions/flows/twice"
+        if "completed" in sent:
+            stopped = agent.post(place, {"input": {"text": "x"}}).json()["error"]
+            brought = [{"step": 0, "action": "say", "output": sent["completed"][0]}]
+            sent = {**sent, "resume": stopped["resume"], "completed": brought}
+        refused = agent.post(place, sent)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, code), refused.content
 
 
 def test_the_manifest_says_where_flows_run_only_when_they_do(shop: Shop, settings: Any) -> None:
