@@ -8,10 +8,8 @@ from typing import Final
 from django.utils.crypto import salted_hmac
 
 from agentweb.negotiation.answers import Answer, Counter, Offer, accept
-from agentweb.wire import canonical
 from agentweb.wire.errors import AgentError, Code, MoneyError
 from agentweb.wire.money import format_amount, parse_amount
-from agentweb.wire.safe_numbers import nearest_doubles
 
 _SALT: Final = "agentweb.negotiation.bargain"
 _LEAST, _MOST = 100, 300
@@ -22,8 +20,9 @@ class Bargain:
     """Between a list price and a floor, for the terms as a whole.
 
     In each round it asks for a step less, in the last one for a tenth to three tenths of the way above the floor, and
-    takes what reaches that. Where exactly it stops is drawn for the terms with the site's SECRET_KEY: neither what it
-    says nor negotiating again tells the floor. Whoever offers the list price or more pays the list price.
+    takes what reaches that. Where exactly it stops is drawn with the site's SECRET_KEY, one place for everything that
+    has the same floor in percent of its list price: neither what it says, nor negotiating again, nor other terms,
+    quantities or products tell the floor. Whoever offers the list price or more pays the list price.
     """
 
     def __init__(self, list_price: int | str | Decimal, *, floor: int | str | Decimal, currency: str) -> None:
@@ -58,12 +57,14 @@ class Bargain:
     def _asking(self, offer: Offer) -> int:
         """What this round asks for, in minor units: on a straight line from the list price to where it stops."""
         room = self._list - self._floor
-        stop = self._floor + -(-room * self._share(offer) // 1_000)
+        stop = self._floor + -(-room * self._share() // 1_000)
         return self._list - (self._list - stop) * offer.round // offer.rounds
 
-    def _share(self, offer: Offer) -> int:
-        said = canonical.canonicalize(
-            [nearest_doubles(dict(offer.terms)), str(self._list), str(self._floor), self.currency]
-        )
+    def _share(self) -> int:
+        # Not for the terms, which are the buyer's own words: with other ones drawn as often as the buyer likes, the
+        # lowest draw would tell where the least is. So little of the prices that rounding them to cents, or taking
+        # more of a thing, draws no other place either.
+        percent = (200 * self._floor + self._list) // (2 * self._list)
+        said = f"{self.currency} {percent}"
         drawn = int.from_bytes(salted_hmac(_SALT, said, algorithm="sha256").digest()[:8])
         return _LEAST + drawn % (_MOST - _LEAST + 1)

@@ -42,8 +42,9 @@ def test_an_agent_bargains_with_the_function_of_the_page_and_buys(
         assert check_negotiator(None) == []
         agent = TestAgent(scopes=["checkout"], spending="USD:100.00/300.00")
         opening = {"price": "60.00", "currency": "USD"}
-        refused = agent.post(NEGOTIATIONS, {"terms": {"product_id": "sku-2"}, **opening}).json()
-        assert (refused["state"], refused["note"][:4]) == ("rejected", "Name")
+        for product in ("sku-2", {}, [], 1, True, None):
+            refused = agent.post(NEGOTIATIONS, {"terms": {"product_id": product}, **opening}).json()
+            assert (refused["state"], refused["note"][:4]) == ("rejected", "Name")
         talk = agent.post(NEGOTIATIONS, {"terms": {"product_id": "sku-1", "quantity": 1}, **opening}).json()
         agreed = agent.post(f"{NEGOTIATIONS}/{talk['id']}", {"accept": 1}).json()["agreement"]
         assert 70 < float(agreed["price"]) < 100

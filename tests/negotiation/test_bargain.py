@@ -48,18 +48,37 @@ def test_it_takes_what_reaches_the_price_of_the_round_and_not_a_cent_less() -> N
         assert bargain.answer(offer(str(asking - Decimal("0.01")), made)) == Counter(str(asking))
 
 
-def test_negotiating_again_says_the_same_and_other_terms_stop_elsewhere() -> None:
+def stop_of(floor: int, *, list_price: int = 10_000_000, **changes: Any) -> Decimal:
+    """Where it stops, in thousandths of the way up from the floor."""
+    bargain = Bargain(list_price, floor=floor, currency="USD")
+    return (asked(bargain, 5, **changes) - floor) * 1_000 / (list_price - floor)
+
+
+def test_negotiating_again_says_the_same() -> None:
     bargain = Bargain("10000.00", floor="7000.00", currency="USD")
     assert asked(bargain, 5) == asked(bargain, 5, "1.00")
-    stops = {asked(bargain, 5, terms={"product_id": f"sku-{number}"}) for number in range(20)}
-    assert len(stops) > 10
+
+
+def test_another_discount_stops_elsewhere() -> None:
+    assert len({stop_of(percent * 100_000) for percent in range(50, 70)}) > 10
+
+
+def test_no_other_words_or_quantities_draw_another_place_until_the_lowest_tells_the_floor() -> None:
+    """What a buyer can vary: members of the terms that mean nothing, how much, and which product of one discount."""
+    bargain = Bargain("100.00", floor="70.00", currency="USD")
+    assert len({asked(bargain, 5, terms={**TERMS, "x": number}) for number in range(50)}) == 1
+    assert len({stop_of(7 * many, list_price=10 * many) for many in range(1_000, 30_000, 1_000)}) == 1
+    shares = {
+        Bargain(Decimal(cents) / 100, floor=Decimal(cents * 70 // 100) / 100, currency="USD")._share()
+        for cents in range(1_999, 9_999, 100)
+    }
+    assert len(shares) == 1, "a floor of 70 % that was rounded to cents"
 
 
 def test_another_secret_key_stops_elsewhere(settings: Any) -> None:
-    bargain = Bargain("10000000.00", floor="7000000.00", currency="USD")
-    before = {number: asked(bargain, 5, terms={"n": number}) for number in range(4)}
+    before = [stop_of(percent * 100_000) for percent in (60, 70, 80, 90)]
     settings.SECRET_KEY = "another secret key of the site, as long as one should be"
-    assert before != {number: asked(bargain, 5, terms={"n": number}) for number in range(4)}
+    assert before != [stop_of(percent * 100_000) for percent in (60, 70, 80, 90)]
 
 
 @pytest.mark.parametrize("price", ["100.00", "150.00"])
