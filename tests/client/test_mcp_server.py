@@ -128,6 +128,20 @@ def test_a_model_goes_on_with_a_flow(shop: Site, agent: AgentClient) -> None:
     assert len(shop.calls("/api/look")) == len(shop.calls("/api/pay")) == 1
 
 
+def test_the_command_asks_the_index_that_is_named(
+    shop: Site, keystore: KeyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agentweb.client.command_line import main
+
+    asked: list[Any] = []
+    monkeypatch.setattr(
+        "agentweb.client.commands.serving.serve", lambda agent: asked.append(agent.find_action("paper"))
+    )
+    shop.script("/agent-index/find", error(503, "busy"))
+    assert main(["--key-store", str(keystore.path), "--index", shop.url, "mcp"]) == 0
+    assert [found.index_error.code for found in asked] == ["busy"]
+
+
 def test_the_command_serves_over_standard_input_and_output(shop: Site, keystore: KeyStore) -> None:
     from mcp.client.stdio import StdioServerParameters
 

@@ -256,8 +256,8 @@ def _entry(
         entry["output"] = output
     entry |= {word: words[word] for word in _WORDS if words.get(word) is not None}
     tags = words.get("tags", value.get("tags"))
-    if isinstance(tags, list) and tags:
-        entry["tags"] = [tag for tag in tags if isinstance(tag, str)]
+    if named := [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []:
+        entry["tags"] = named
     if found.request:
         entry["request"] = found.request
         if "query" in found.request and operation.method not in {"get", "delete"}:

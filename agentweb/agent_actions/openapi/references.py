@@ -15,6 +15,9 @@ _MOST_COMPONENTS: Final = 250
 _VALUES: Final = frozenset({"enum", "const", "default", "examples", "required"})
 _MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 
+# ``catalog.drf.openapi`` is written for the schemas of this very site, which are sound: these have not been looked at.
+_UNSOUND: Final = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
+
 Schema = dict[str, Any]
 
 
@@ -24,6 +27,10 @@ class ReferenceProblem(ValueError):
 
 class TooLarge(ReferenceProblem):
     """A schema needs too many others."""
+
+
+def _unsound() -> ReferenceProblem:
+    return ReferenceProblem("a schema has a keyword with a value that it cannot have")
 
 
 class References:
@@ -67,7 +74,10 @@ class References:
                 known = self._components[reference, drop] = self._converted(self._target(reference), drop)
             components[name] = known[0]
             waiting += known[1]
-        found: Schema = assembled(root, components)
+        try:
+            found: Schema = assembled(root, components)
+        except _UNSOUND:
+            raise _unsound() from None
         return found
 
     def _converted(self, schema: Any, drop: str) -> tuple[Any, list[str]]:
@@ -78,9 +88,8 @@ class References:
             if isinstance(as_schema, bool):
                 as_schema = {} if as_schema else {"not": {}}
             return self._renamed(as_schema, met), list(met)
-        except (AttributeError, TypeError, ValueError, RecursionError):
-            # It is written for the schemas of this very site, which are sound: this one has not been looked at yet.
-            raise ReferenceProblem("a schema has a keyword with a value that it cannot have") from None
+        except _UNSOUND:
+            raise _unsound() from None
 
     def _renamed(self, value: Any, met: dict[str, None]) -> Any:
         if isinstance(value, list):

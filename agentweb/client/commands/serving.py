@@ -23,6 +23,6 @@ def add_commands(add: Add) -> None:
 def _mcp(agent: AgentClient, options: argparse.Namespace) -> Said:
     # Standard input is the model's: nobody is asked there.
     policy = replace(agent.approval, strict=not options.not_strict, approver=None)
-    with AgentClient(agent.keystore, approval=policy) as served:
+    with AgentClient(agent.keystore, approval=policy, index_url=options.index or None) as served:
         serve(served)
     return {}, []

@@ -449,3 +449,25 @@ def test_a_long_chain_of_schemas_is_refused_and_a_long_answer_left_out() -> None
     found = manifest_from(a_document(("get", "/a", {"responses": answer}), components=components))
     assert found.manifest is not None
     assert said(found, Level.LOSS) == [("GET /a", "output")]
+
+
+@pytest.mark.parametrize(
+    "component",
+    [
+        pytest.param(None, id="null"),
+        pytest.param({"allOf": {"$ref": "#/components/schemas/Pet"}}, id="allOf-that-is-no-list"),
+        pytest.param({"$ref": 5}, id="a-reference-that-is-a-number"),
+        pytest.param({"enum": [{"$ref": "#/components/schemas/Gone"}]}, id="a-reference-as-a-value"),
+    ],
+)
+def test_a_component_that_no_schema_can_be_is_an_error_that_names_the_operation(component: Any) -> None:
+    operation = {"operationId": "addPet", **a_body({"$ref": "#/components/schemas/Pet"})}
+    found = manifest_from(
+        a_document(("post", "/pets", operation), components={"schemas": {"Pet": component}})
+    )
+    assert said(found) == [("POST /pets (addPet)", "reference")]
+
+
+@pytest.mark.parametrize("tags", [[[]], [5, None], []], ids=["lists", "no-texts", "none"])
+def test_tags_that_are_no_texts_leave_no_empty_list(tags: list[Any]) -> None:
+    assert "tags" not in action_of(("get", "/pets", {"operationId": "listPets", "tags": tags}))
