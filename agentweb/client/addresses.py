@@ -31,6 +31,22 @@ def check_url(
     within ``seconds``. Raises ClientError ``site_unreachable`` with a ``reason``: ``scheme``, ``host`` for a name that
     leads nowhere, ``time``, ``address``.
     """
+    check_scheme(url, allowed, loopback=loopback)
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    if (loopback and host in LOOPBACK) or host in allowed:
+        return
+    for address in addresses_of(host, parts.port or 443, seconds):
+        if not is_public(read_address(address)):
+            raise ClientError(
+                Code.SITE_UNREACHABLE,
+                f"{host} leads to an address that is not public; it is not called.",
+                reason="address",
+            )
+
+
+def check_scheme(url: str, allowed: Collection[str] = (), *, loopback: bool = True) -> None:
+    """Refuse other schemes than https, as ``check_url`` does, asking nobody."""
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     if parts.scheme != "https" and not (
@@ -42,15 +58,6 @@ def check_url(
             + ("; http:// is for localhost, 127.0.0.1 and [::1]." if loopback else "."),
             reason="scheme",
         )
-    if (loopback and host in LOOPBACK) or host in allowed:
-        return
-    for address in addresses_of(host, parts.port or 443, seconds):
-        if not is_public(read_address(address)):
-            raise ClientError(
-                Code.SITE_UNREACHABLE,
-                f"{host} leads to an address that is not public; it is not called.",
-                reason="address",
-            )
 
 
 def is_public(address: Address) -> bool:

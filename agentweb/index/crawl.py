@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import DatabaseError
-from django.db.models import Q
+from django.db.models import F, Q
 
 from agentweb import conf
 from agentweb.access.database import write_patiently
@@ -41,6 +41,8 @@ FIRST_RETRY: Final = timedelta(minutes=10)
 _MOST_DOUBLINGS: Final = 8
 GIVEN_UP: Final = timedelta(days=30)
 """A site that has failed for so long is forgotten."""
+NEVER_MET: Final = timedelta(days=2)
+"""One that never had a manifest is forgotten sooner: anybody names hosts that do not exist."""
 _WITHDRAWN: Final = frozenset({404, 410})
 """Answers with which a site says that it has no manifest any more."""
 
@@ -58,11 +60,15 @@ class Looked:
     error: ClientError | None = None
 
 
+def allowed_hosts() -> frozenset[str]:
+    """Hosts in lower case that the site's settings vouch for."""
+    return frozenset(str(host).lower() for host in conf.get_in("INDEX", "ALLOW_HOSTS"))
+
+
 def transport(also: Collection[str] = ()) -> Transport:
     """What sites are asked through: this machine and private networks only where the site's settings name them, or
     ``also``, who calls."""
-    allowed = (*conf.get_in("INDEX", "ALLOW_HOSTS"), *also)
-    return Transport(allowed=allowed, seconds=SECONDS, loopback=False)
+    return Transport(allowed=(*allowed_hosts(), *also), seconds=SECONDS, loopback=False)
 
 
 def row_for(url: str) -> IndexedSite:
@@ -71,10 +77,15 @@ def row_for(url: str) -> IndexedSite:
     site = authority_of(where)
     if len(site) > SITE_LENGTH:
         raise ClientError(Code.SITE_UNREACHABLE, "The name of the site is too long.", reason="url")
+    at = now_datetime()
     found = IndexedSite.objects.filter(site=site).first()
     if found is not None:
+        if found.url != where and found.confirmed_at is None:
+            # Nothing was ever found at the address that was named before, with or without TLS.
+            again = IndexedSite.objects.filter(pk=found.pk, confirmed_at=None).exclude(state=State.BLOCKED)
+            write_patiently(lambda: again.update(url=where, due_at=at))
+            found.refresh_from_db()
         return found
-    at = now_datetime()
     new = IndexedSite(site=site, url=where, added_at=at, due_at=at)
     write_patiently(lambda: insert_if_absent([new]))
     return IndexedSite.objects.get(site=site)
@@ -135,8 +146,12 @@ def look(row: IndexedSite, asking: Transport, *, is_forced: bool = False) -> Loo
 
 
 def due(at: datetime, *, limit: int) -> list[IndexedSite]:
-    """The sites at which a look is due, those longest so first."""
-    return list(IndexedSite.objects.filter(_free(at), due_at__lte=at).order_by("due_at", "pk")[:limit])
+    """The sites at which a look is due: those that are found first, the longest unconfirmed before the others, so that
+    no number of hosts that somebody made up keeps them waiting; then the others, those longest due first."""
+    known_first = F("confirmed_at").asc(nulls_last=True)
+    return list(
+        IndexedSite.objects.filter(_free(at), due_at__lte=at).order_by(known_first, "due_at", "pk")[:limit]
+    )
 
 
 def look_at_due(

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 from agentweb import conf
 from agentweb.access import limits
 from agentweb.access.limits import Allowance
+from agentweb.client.addresses import check_scheme
 from agentweb.client.discovery import manifest_url
-from agentweb.index import crawl
+from agentweb.index import crawl, retention
 from agentweb.index.models import IndexedEntry, IndexedSite
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import AgentError, ClientError, Code, RequestError
@@ -66,12 +67,15 @@ def submit(url: str) -> tuple[int, dict[str, Any]]:
     """
     try:
         where = manifest_url(url)
+        # Before there is a row: an address that is never called must not stand for the site.
+        check_scheme(where, crawl.allowed_hosts(), loopback=False)
         host = urlsplit(where).hostname or ""
         row = IndexedSite.objects.filter(site=authority_of(where)).first()
         if row is None:
-            if IndexedSite.objects.count() >= conf.get_in("INDEX", "SITES"):
+            is_full = IndexedSite.objects.count() >= conf.get_in("INDEX", "SITES")
+            if is_full and not retention.make_room():
                 raise RequestError(Code.QUOTA_EXCEEDED, "The index is full; it takes no new sites.")
-            row = crawl.row_for(url)
+        row = crawl.row_for(url)
     except ClientError as error:
         raise _refusal(error) from None
     if row.state == State.BLOCKED:

@@ -136,6 +136,15 @@ def test_what_is_due_is_looked_at_and_nothing_else(sites: Any) -> None:
     assert len(second.seen) > seen[1]
 
 
+def test_hosts_that_never_had_a_manifest_keep_no_site_waiting() -> None:
+    at = now_datetime()
+    long_due, due = at - timedelta(days=1), at - timedelta(minutes=1)
+    keep("a-made-up.example", state=IndexedSite.State.FAILED, confirmed_at=None, due_at=long_due)
+    keep("b.example", confirmed_at=at - timedelta(days=2), due_at=due)
+    keep("c.example", confirmed_at=at - timedelta(days=3), due_at=due)
+    assert [row.site for row in crawl.due(at, limit=9)] == ["c.example", "b.example", "a-made-up.example"]
+
+
 def test_a_worker_that_is_to_end_begins_with_no_other_site(sites: Any) -> None:
     for _ in range(3):
         crawl.row_for(sites().url)
@@ -151,7 +160,10 @@ def test_sites_that_failed_for_a_month_are_forgotten() -> None:
     keep("never.example", state=failed, confirmed_at=None, added_at=old)
     keep("new.example", state=failed, confirmed_at=None)
     keep("old.example", an_action("stamps", "Stamps."), confirmed_at=old)
-    assert retention.clear_expired(at) == {"indexed_sites": 2}
+    keep(
+        "made-up.example", state=failed, confirmed_at=None, added_at=at - crawl.NEVER_MET - timedelta(hours=1)
+    )
+    assert retention.clear_expired(at) == {"indexed_sites": 3}
     assert set(IndexedSite.objects.values_list("site", flat=True)) == {"new.example", "old.example"}
     assert is_sound()
     assert upkeep.clear_expired()["indexed_sites"] == 0

@@ -163,6 +163,20 @@ def test_only_https_is_called(url: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert error_of(name_site(url))["reason"] in {"scheme", "url"}
 
 
+def test_an_address_without_tls_does_not_stand_for_a_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    lead(monkeypatch, {"shop.example": [PUBLIC]})
+    assert error_of(name_site("http://shop.example"))["reason"] == "scheme"
+    assert not IndexedSite.objects.exists()
+
+
+def test_the_address_of_a_site_that_never_was_found_is_the_one_named_last(site: Site) -> None:
+    site.action("pens")
+    assert refused(site, site.url.replace("http:", "https:")) == (*UNREACHABLE, "connection")
+    assert name_site(site.url).status_code == 200
+    assert name_site(site.url.replace("http:", "https:")).status_code == 200
+    assert IndexedSite.objects.get().url == f"{site.url}{MANIFEST}"
+
+
 def test_a_name_that_leads_elsewhere_at_the_connection_gets_no_byte(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -253,6 +267,15 @@ def test_an_index_that_is_full_takes_nothing_new(site: Site, settings: Any) -> N
     keep("a.example", an_action("stamps"))
     answer = name_site(site.url)
     assert (answer.status_code, error_of(answer)["code"]) == (429, "quota_exceeded")
+
+
+def test_hosts_that_never_had_a_manifest_make_room_when_the_index_is_full(site: Site, settings: Any) -> None:
+    settings.AGENTWEB["INDEX"]["SITES"] = 2
+    keep("a.example", an_action("stamps"), state=IndexedSite.State.FAILED)
+    keep("made-up.example", state=IndexedSite.State.FAILED, confirmed_at=None)
+    site.action("pens", description="Buy pens.")
+    assert name_site(site.url).status_code == 200
+    assert set(IndexedSite.objects.values_list("site", flat=True)) == {"a.example", site.authority}
 
 
 def test_a_site_that_was_shut_out_stays_out(site: Site) -> None:
