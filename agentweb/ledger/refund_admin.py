@@ -72,7 +72,9 @@ def refund_view(request: HttpRequest, model_admin: Any, object_id: str) -> HttpR
     site = model_admin.admin_site
     back = reverse("admin:agentweb_receipt_change", args=[object_id], current_app=site.name)
     form = RefundForm(receipt, request.POST if request.method == "POST" else None)
-    is_repeated = form.is_bound and Refund.objects.filter(pk=str(form["ident"].value() or "")[:64]).exists()
+    # Only what the form has found good is looked for: PostgreSQL takes a question with NUL for an error.
+    ident = form.cleaned_data.get("ident") if form.is_bound and form.is_valid() else None
+    is_repeated = ident is not None and Refund.objects.filter(pk=ident).exists()
     if not can_be_refunded(receipt) and not is_repeated:
         messages.warning(request, gettext("There is nothing left to give back."))
         return HttpResponseRedirect(back)

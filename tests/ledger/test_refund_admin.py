@@ -184,3 +184,24 @@ def test_the_list_takes_as_many_queries_for_many_as_for_one(client: Client) -> N
     for number in range(20):
         give(client, receipt, "1.00", ident=f"rf_{number:022d}")
     assert queries() == one
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"ident": "\0"},
+        {"ident": "rf_\0"},
+        {"ident": "x" * 5_000},
+        {"amount": "\0"},
+        {"amount": "1e5"},
+        {"reason": "\0"},
+    ],
+    ids=["nul", "nul-behind", "long", "amount-nul", "amount-float", "reason-nul"],
+)
+def test_a_form_that_is_none_of_ours_is_shown_again_and_gives_nothing(
+    client: Client, sent: dict[str, str]
+) -> None:
+    receipt = paid()
+    answer = give(client, receipt, **{"amount": "1.00", **sent})
+    assert (answer.status_code, Refund.objects.count()) == (200, 0)
+    assert set(sent) <= set(errors_of(answer))

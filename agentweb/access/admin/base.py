@@ -51,7 +51,8 @@ class ReadOnlyAdmin(_ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if any("\0" in value for _name, values in request.GET.lists() for value in values):
+        sent = (*request.GET.lists(), *request.POST.lists())
+        if any("\0" in value for _name, values in sent for value in values):
             return HttpResponseRedirect(request.path)
         return super().changelist_view(request, extra_context)
 

@@ -269,4 +269,6 @@ def test_a_grant_that_is_not_there_is_told_kindly(client: Client) -> None:
     assert client.get(page("grant", "change", "gr_x"), follow=True).status_code == 200
     assert client.get(page("grant", "revoke", "gr_x")).status_code == 404
     assert client.get(page("grant", "change", "gr_\0"), follow=True).status_code == 200
+    chosen = {"action": "revoke_selected", "_selected_action": ["gr_\0"], "decided": "yes"}
+    assert client.post(page("grant"), chosen, follow=True).status_code == 200
     assert SigningKey.generate().public not in text_of(client.get(page("grant")))
