@@ -16,8 +16,10 @@ from django.db import DatabaseError
 from demo_project import staging
 from demo_project.origin import noted
 from demo_project.running import SiteFailedError, running
+from demo_project.shop.payments import NO_MONEY
 from demo_project.staging import StagingError
 from demo_project.story.at_the_pages import AtThePages
+from demo_project.story.bargaining import Bargaining
 from demo_project.story.narrator import Narrator, UnexpectedError
 from demo_project.story.script import Story
 
@@ -40,6 +42,7 @@ class FailedError(Exception):
 def tell(narrator: Narrator, *, database: Path | None, fresh: bool, port: int) -> None:
     """Play the story. Raises FailedError when a step goes otherwise than told."""
     narrator.title("The Corner Shop, and an agent that shops for Ada")
+    narrator.title(NO_MONEY)
     with tempfile.TemporaryFile() as log, _failures_told(log):
         with _stage(narrator, database, fresh) as environment, ExitStack() as open_site:
             with narrator.working("Opening the site"):
@@ -50,6 +53,7 @@ def tell(narrator: Narrator, *, database: Path | None, fresh: bool, port: int) -
             try:
                 Story(site.origin, narrator, folder).play()
                 AtThePages(site.origin, narrator).play()
+                Bargaining(site.origin, narrator, folder).play()
             except UnexpectedError as error:
                 narrator.failed(error)
                 raise FailedError(

@@ -93,10 +93,16 @@ AGENTWEB = {
     # (requests a second, burst): agents of the demo come from one address and may be brisk.
     "CALLER_RATE": (40, 120),
     "ANONYMOUS_RATE": (40, 120),
+    # An agent with a key asks for a grant, and a person decides at /agent-access/connect.
+    "GRANT_REQUESTS": True,
+    "NEGOTIATOR": "demo_project.shop.bargains.negotiate",
+    # NO MONEY MOVES: the test provider only writes down what it would have taken.
+    "PAYMENTS": "demo_project.shop.payments.TestPayments",
+    "REFUND_POLICY": "demo_project.shop.payments.refund_policy",
     "AWP": {
         "DESCRIPTION": "A small shop for office paper, stationery, tea, books, tools and garden things, with some "
         "goods from Japan that are priced in yen. People buy on its pages, and agents that they let in search, fill a "
-        "cart and pay within limits that a person set.",
+        "cart and pay within limits that a person set. It is a demo: no money moves.",
         "SITEMAPS": "demo_project.shop.sitemaps.SITEMAPS",
     },
 }

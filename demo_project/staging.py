@@ -19,12 +19,13 @@ from agentweb.awp.content import published, running
 from agentweb.wire.errors import ServerError
 from demo_project.origin import lock_of
 from demo_project.shop import loading, samples
+from demo_project.shop.payments import current_database
 
 STAFF: Final = "staff"
 CUSTOMERS: Final = ("ada", "grace")
 _LOCK_SECONDS: Final = 0.5
 """Longer than a command that only looks whether a demo runs; see ``origin``."""
-_SIDE_FILES: Final = ("", "-wal", "-shm", "-journal")
+_SIDE_FILES: Final = ("", "-wal", "-shm", "-journal", "-payments")
 
 
 class StagingError(Exception):
@@ -39,7 +40,7 @@ def use(path: Path) -> None:
 
 def current() -> Path | None:
     """The SQLite file that is in use; None on another engine."""
-    return Path(connection.settings_dict["NAME"]) if connection.vendor == "sqlite" else None
+    return current_database()
 
 
 @contextmanager

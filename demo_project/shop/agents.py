@@ -11,12 +11,13 @@ from decimal import Decimal
 
 from agentweb import AgentError, action, flow, page
 from agentweb.invoke.context import Context
-from demo_project.shop import carts, letters, orders, staff_requests, states
+from demo_project.shop import bargains, carts, letters, orders, staff_requests, states
 from demo_project.shop.api import ReviewViewSet
 from demo_project.shop.models import Category
 from demo_project.shop.ownership import Owner
 from demo_project.shop.search import find, search
 from demo_project.shop.shapes import (
+    BulkPurchase,
     CartAddition,
     CartChange,
     CartContent,
@@ -108,7 +109,7 @@ def cart(inp: Nothing, ctx: Context) -> CartList:
 )
 def checkout(inp: Purchase, ctx: Context) -> OrderContent:
     """Order everything in a US dollar cart and pay for it. price is the most that may be paid; what is charged is
-    the cart's real total."""
+    the cart's real total. A demo: no money moves."""
     return _order(inp, ctx, "USD")
 
 
@@ -123,8 +124,27 @@ def checkout(inp: Purchase, ctx: Context) -> OrderContent:
 )
 def checkout_jpy(inp: Purchase, ctx: Context) -> OrderContent:
     """Order everything in a Japanese yen cart and pay for it. price is the most that may be paid; what is charged
-    is the cart's real total."""
+    is the cart's real total. A demo: no money moves."""
     return _order(inp, ctx, "JPY")
+
+
+@action(
+    title="Buy in bulk at a negotiated price",
+    effect="spend",
+    scope="checkout",
+    cost={"field": "price", "currency": "USD"},
+    pages=["/products/<slug>"],
+    tags=["buy", "pay", "order", "negotiate"],
+    example={"product_id": "copy-paper-a4", "quantity": 10, "price": Decimal("60.00")},
+)
+def buy_in_bulk(inp: BulkPurchase, ctx: Context) -> OrderContent:
+    """Buy 5 to 20 of one product, priced in US dollars, at once. Negotiate the price first, with the terms
+    {product_id, quantity}; without an agreement about exactly these it is the list price. price is the most that may
+    be paid. A demo: no money moves."""
+    agreed = ctx.agreement(bargains.terms(inp.product_id, inp.quantity))
+    return orders.describe(
+        orders.place_bulk(Owner.of(ctx.caller), inp.product_id, inp.quantity, ctx.charge, agreed=agreed)
+    )
 
 
 @action(scope="orders:read", pages=["/orders"], tags=["orders"], example={"limit": 5})

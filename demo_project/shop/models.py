@@ -164,6 +164,11 @@ class Order(Owned):
         return price_text(self.total, self.currency)
 
     @property
+    def is_agreed(self) -> bool:
+        """Its total was negotiated: it is not what the lines come to."""
+        return self.total != sum(line.quantity * line.price for line in self.lines.all())
+
+    @property
     def is_open(self) -> bool:
         """It has not left the shop, and can be cancelled."""
         return self.state == self.State.PLACED

@@ -11,11 +11,13 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from agentweb import AgentError
-from agentweb.wire.money import format_amount
+from agentweb.wire.money import format_amount, parse_amount
 from demo_project.shop import staff_requests, stock
-from demo_project.shop.models import Cart, DeliveryAddress, Order, OrderLine, StaffRequest
+from demo_project.shop.bargains import CURRENCY
+from demo_project.shop.models import Cart, DeliveryAddress, Order, OrderLine, Product, StaffRequest
 from demo_project.shop.ownership import Owner
 from demo_project.shop.pricing import amount
+from demo_project.shop.search import find as find_product
 from demo_project.shop.shapes import Address, Currency, OrderContent, OrderState
 
 Charge = Callable[..., dict[str, Any]]
@@ -47,24 +49,38 @@ def place(owner: Owner, cart_id: str, ceiling: Decimal, currency: str, charge: C
             amount=price,
             currency=currency,
         )
-    order_id = Order._meta.pk.get_default()
+    # A call runs again once its payment is made, and has to charge for the same then: so the id is the cart's.
+    order_id = cart.pk.replace("ct_", "or_", 1)
     receipt = charge(amount(total, currency), currency, item=order_id)
-    order = Order.objects.create(
-        pk=order_id,
-        cart=cart,
-        currency=currency,
-        total=total,
-        receipt=receipt["id"],
-        deliver_to=_address_of(owner),
-        placed_at=timezone.now(),
-        **owner.columns(),
+    return _write(owner, cart, products, wanted, total=total, receipt=receipt["id"], pk=order_id)
+
+
+def place_bulk(
+    owner: Owner, slug: str, quantity: int, charge: Charge, *, agreed: dict[str, Any] | None
+) -> Order:
+    """Order several of one product past the cart: stock taken, money charged and order written, or nothing at all.
+
+    Call it in a transaction. ``agreed`` is the agreement whose price holds for all of it; without one it is the list
+    price. Raises product_not_found, wrong_currency, out_of_stock, and whatever ``charge`` refuses.
+    """
+    product = find_product(slug)
+    if product.currency != CURRENCY:
+        raise AgentError(
+            "wrong_currency",
+            f"This product is priced in {product.currency}. Put it into the cart, and pay with checkout_jpy.",
+            field="product_id",
+            currency=product.currency,
+        )
+    wanted = {slug: quantity}
+    products = stock.take(wanted)
+    price = Decimal(agreed["price"]) if agreed else amount(products[slug].price * quantity, CURRENCY)
+    receipt = charge(price, CURRENCY, item=f"{quantity} x {product.name}", agreement=agreed)
+    cart = Cart(
+        currency=CURRENCY, state=Cart.State.ORDERED, changed_at=timezone.now(), **owner.paper_columns()
     )
-    OrderLine.objects.bulk_create(
-        OrderLine(order=order, product=product, name=product.name, price=product.price, quantity=wanted[slug])
-        for slug, product in sorted(products.items())
-    )
-    staff_requests.ask_if_large(order)
-    return order
+    cart.save(force_insert=True)
+    total = parse_amount(price, CURRENCY)
+    return _write(owner, cart, products, wanted, total=total, receipt=receipt["id"])
 
 
 def cancel(owner: Owner, order_id: str) -> Order:
@@ -126,6 +142,35 @@ def describe(order: Order) -> OrderContent:
         "delivery": order.deliver_to or "kept for collection in the shop",
         "placed_at": order.placed_at,
     }
+
+
+def _write(
+    owner: Owner,
+    cart: Cart,
+    products: dict[str, Product],
+    wanted: dict[str, int],
+    *,
+    total: int,
+    receipt: str,
+    **columns: Any,
+) -> Order:
+    """The order, now that it is paid."""
+    order = Order.objects.create(
+        cart=cart,
+        currency=cart.currency,
+        total=total,
+        receipt=receipt,
+        deliver_to=_address_of(owner),
+        placed_at=timezone.now(),
+        **owner.columns(),
+        **columns,
+    )
+    OrderLine.objects.bulk_create(
+        OrderLine(order=order, product=product, name=product.name, price=product.price, quantity=wanted[slug])
+        for slug, product in sorted(products.items())
+    )
+    staff_requests.ask_if_large(order)
+    return order
 
 
 def _close(owner: Owner, cart_id: str, currency: str) -> Cart:

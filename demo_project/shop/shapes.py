@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Literal, TypedDict
 
+from demo_project.shop.bargains import FEWEST
 from demo_project.shop.models import MAX_LINE
 
 ProductId = Annotated[
@@ -72,6 +73,15 @@ class Purchase:
     cart_id: CartId
     price: Annotated[
         Decimal, {"exclusiveMinimum": 0, "description": "The most that may be paid for the whole cart."}
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class BulkPurchase:
+    product_id: ProductId
+    quantity: Annotated[int, {"minimum": FEWEST, "maximum": MAX_LINE}]
+    price: Annotated[
+        Decimal, {"exclusiveMinimum": 0, "description": "The most that may be paid for all of them."}
     ]
 
 

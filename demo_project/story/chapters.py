@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from agentweb.wire.errors import AgentError
 from demo_project.story.narrator import UnexpectedError
 
 
@@ -25,6 +26,23 @@ def answered(response: httpx.Response, *, status: int = httpx.codes.OK) -> Any:
     if response.status_code != status:
         raise UnexpectedError("the site answers", status, f"{response.status_code} {response.text}")
     return response.json()
+
+
+def attempt(what: str, call: Callable[[], Any]) -> Any:
+    """What a call of the client answers, which must be answered."""
+    try:
+        return call()
+    except AgentError as error:
+        raise UnexpectedError(f"the site answers {what}", "a result", error.as_dict()) from error
+
+
+def held_back(call: Callable[[], Any]) -> AgentError:
+    """The error of a call of the client that must be refused, by the site or by the client."""
+    try:
+        answer = call()
+    except AgentError as error:
+        return error
+    raise UnexpectedError("the call is refused", "an error", answer)
 
 
 def refused(response: httpx.Response) -> dict[str, Any]:

@@ -7,7 +7,6 @@ the shop's own books, so that the agent's word is not what is believed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +22,6 @@ from agentweb.client.approvals.records import Approval
 from agentweb.client.keystore import KeyStore
 from agentweb.wire.clock import now
 from agentweb.wire.encoding import random_id
-from agentweb.wire.errors import AgentError
 from agentweb.wire.grants import Mandate
 from agentweb.wire.http_signature import sign_request
 from agentweb.wire.money import format_amount
@@ -33,8 +31,8 @@ from agentweb.wire.strict_json import dumps
 from demo_project.running import LOOPBACK
 from demo_project.shop.models import Order, Product
 from demo_project.staging import person
-from demo_project.story.chapters import answered, play, refused
-from demo_project.story.narrator import Narrator, UnexpectedError, shown
+from demo_project.story.chapters import answered, attempt, held_back, play, refused
+from demo_project.story.narrator import Narrator, shown
 
 PAPER: Final = "copy-paper-a4-recycled"
 FEEDER: Final = "bird-feeder-oak"
@@ -173,7 +171,7 @@ class Story:
         self.tell.step("The receipt is proof, with or without the site")
         self.tell.agent("GET /agent-actions/receipts, and /agent-actions/receipts/head")
         # The client has verified the list against the site's signed head when it answers.
-        receipts = self._attempt("receipts", lambda: self.agent.receipts(self.origin))
+        receipts = attempt("receipts", lambda: self.agent.receipts(self.origin))
         self.tell.expect(
             "receipts of the agent", self.order["receipt"], ", ".join(each["id"] for each in receipts)
         )
@@ -196,7 +194,7 @@ class Story:
     def a_lost_answer_is_asked_for_again(self) -> None:
         self.tell.step("The answer was lost? The same call again pays nothing twice")
         self.tell.agent("checkout again, with the same Idempotency-Key")
-        again = self._attempt(
+        again = attempt(
             "checkout",
             lambda: self.agent.call_action(
                 self.origin, "checkout", self.purchase, idempotency_key=self.intent
@@ -226,7 +224,7 @@ class Story:
         steps = [step["action"] for step in self.flows["buy_product"]["steps"]]
         wanted = {"query": WANTED, "quantity": 1, "price": self.price}
         self.tell.agent(f"buy_product {shown(wanted)}: {', '.join(steps)}")
-        bought = self._attempt("buy_product", lambda: self.agent.run_flow(self.origin, "buy_product", wanted))
+        bought = attempt("buy_product", lambda: self.agent.run_flow(self.origin, "buy_product", wanted))
         found, cart, order = bought.outputs
         self.tell.site(
             f"{found['items'][0]['id']}, {cart['cart_id']}, {order['order_id']} is {order['state']}"
@@ -234,7 +232,7 @@ class Story:
         self.spent += Decimal(str(order["total"]))
         self.tell.expect("steps taken", len(steps), len(bought.outputs))
         self.tell.expect("charged", self.price, Decimal(str(order["total"])))
-        newest = self._attempt("receipts", lambda: self.agent.receipts(self.origin))[-1]
+        newest = attempt("receipts", lambda: self.agent.receipts(self.origin))[-1]
         self.tell.expect("its receipt", order["receipt"], newest["id"])
         self.tell.expect("left for Ada's agent", _usd(LIMIT.total - self._cents), _usd(self._left()))
 
@@ -246,9 +244,9 @@ class Story:
         self.feeders_before = _on_the_shelf(FEEDER)
         purchase = {"cart_id": cart["cart_id"], "price": cart["total"]}
         self.tell.agent(f"checkout {shown(purchase)}")
-        held_back = self._refused(lambda: self.agent.call_action(self.origin, "checkout", purchase))
-        self.tell.says("(client)", held_back.message, style="dim")
-        self.tell.expect("answer of its own client, which sends nothing", "grant_required", held_back.code)
+        error = held_back(lambda: self.agent.call_action(self.origin, "checkout", purchase))
+        self.tell.says("(client)", error.message, style="dim")
+        self.tell.expect("answer of its own client, which sends nothing", "grant_required", error.code)
         self.tell.says("reckless", "POST /agent/checkout, past the client", style="red")
         refusal = refused(self._post("/agent/checkout", purchase))
         self.tell.site(f"{refusal['status']}: {refusal['message']}")
@@ -274,7 +272,7 @@ class Story:
         grants.revoke(self.grant.id, reason="no more shopping today")
         self.tell.person("That is enough shopping for today. (She revokes the grant.)")
         self.tell.agent("cart {}")
-        error = self._refused(lambda: self.agent.call_action(self.origin, "cart"))
+        error = held_back(lambda: self.agent.call_action(self.origin, "cart"))
         self.tell.site(f"{error.status}: {error.message}")
         self.tell.expect("answer, from the next call on", "grant_revoked", error.code)
 
@@ -299,21 +297,7 @@ class Story:
     def _call(self, action: str, value: dict[str, Any], **more: Any) -> Any:
         """The result of a call that must be answered."""
         self.tell.agent(f"{action} {shown(value)}")
-        return self._attempt(action, lambda: self.agent.call_action(self.origin, action, value, **more)).value
-
-    def _attempt(self, what: str, call: Callable[[], Any]) -> Any:
-        try:
-            return call()
-        except AgentError as error:
-            raise UnexpectedError(f"the site answers {what}", "a result", error.as_dict()) from error
-
-    def _refused(self, call: Callable[[], Any]) -> AgentError:
-        """The error of a call that must be refused."""
-        try:
-            answer = call()
-        except AgentError as error:
-            return error
-        raise UnexpectedError("the call is refused", "an error", answer.value)
+        return attempt(action, lambda: self.agent.call_action(self.origin, action, value, **more)).value
 
     def _post(self, path: str, value: Any) -> httpx.Response:
         """Signed by hand, as an agent without a careful client would."""

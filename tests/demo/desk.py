@@ -143,6 +143,28 @@ def spent(subject: str) -> int:
     return sum(row.spent for row in Mandate.objects.filter(pk__in=list(ids)))
 
 
+def booked(receipt: str) -> dict[str, Any]:
+    """What the payment provider has in its books of a purchase: minor units taken, and given back."""
+    from demo_project.shop.payments import TestPayments
+
+    provider = TestPayments()
+    return {
+        "taken": [each["amount"] for each in provider.charges() if each["id"] == receipt],
+        "given": [each["amount"] for each in provider.refunds() if each["charge"] == receipt],
+    }
+
+
+def age(order_id: str, hours: int) -> int:
+    """Let an order be placed so many hours earlier."""
+    from datetime import timedelta
+
+    from django.db.models import F
+
+    from demo_project.shop.models import Order
+
+    return Order.objects.filter(pk=order_id).update(placed_at=F("placed_at") - timedelta(hours=hours))
+
+
 def main() -> None:
     django.setup()
     for line in sys.stdin:

@@ -148,6 +148,7 @@ def status_of(ident: str) -> str:
 
 def books(slug: str) -> dict[str, Any]:
     """What must add up afterwards."""
+    from agentweb.ledger.payment_models import Payment
     from agentweb.models import IdempotencyRecord, Mandate, Receipt
 
     orders = Order.objects.prefetch_related("lines")
@@ -158,7 +159,12 @@ def books(slug: str) -> dict[str, Any]:
             line.quantity for order in orders for line in order.lines.all() if line.product_id == slug
         ),
         "totals": sum(order.total for order in orders),
-        "receipts": sum(receipt.amount for receipt in Receipt.objects.all()),
+        # Whoever paid for what another got meanwhile was paid back.
+        "receipts": sum(
+            -receipt.amount if receipt.kind == "refund" else receipt.amount
+            for receipt in Receipt.objects.all()
+        ),
+        "open_payments": Payment.objects.filter(state__in=["pending", "captured"]).count(),
         "spent": sum(row.spent for row in Mandate.objects.all()),
         "running": IdempotencyRecord.objects.filter(state="running").count(),
         "open_carts": Cart.objects.filter(state="open").count(),

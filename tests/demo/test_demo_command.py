@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -115,6 +116,11 @@ def test_the_story_ends_well_and_prints_plain_text_into_a_pipe(
             "boxes of tea in the cart: 2",
             '"input": "req-',
             "session_revoked",
+            "NO MONEY MOVES",
+            "the same request now brings the grant",
+            "how it ended: accepted",
+            "the agreement that it used up: ag_",
+            "given back, in the provider's books: [1150]",
         ):
             assert word in done.stdout
         assert longest(done.stdout) <= 260
@@ -212,13 +218,15 @@ class Shop:
     password: str
     told: dict[str, str]
     customers: dict[str, str]
+    asking: str
+    money: str
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     database = tmp_path_factory.mktemp("open") / "a shop.sqlite3"
     with served("--database", database) as (process, *login):
-        yield Shop(database, *login, lines_for_people(process), passwords(process))
+        yield Shop(database, *login, lines_for_people(process), passwords(process), *last_lines(process))
 
 
 def test_staff_log_in_with_the_printed_password(shop: Shop) -> None:
@@ -261,6 +269,13 @@ def passwords(process: subprocess.Popen[str]) -> dict[str, str]:
     return dict(re.fullmatch(r"customer: (\S+) (\S+)\n", line).groups() for line in lines)  # type: ignore[union-attr]
 
 
+def last_lines(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """(the command with which an agent asks for a grant, what is said of money); what stands before has been read."""
+    assert process.stdout is not None
+    asking, money = (process.stdout.readline().rstrip("\n") for _ in range(2))
+    return asking.partition(": ")[2], money
+
+
 def test_people_log_in_with_the_printed_passwords_to_a_shop_with_some_life(shop: Shop) -> None:
     assert sorted(shop.customers) == ["ada", "grace"]
     grace = Browser(shop.origin)
@@ -296,6 +311,25 @@ def test_the_printed_lines_let_an_agent_in(shop: Shop, tmp_path: Path) -> None:
     called = run(f"{client} call {shop.origin} add_to_cart '{cart}'", **store)
     assert called.returncode == 0, called.stderr
     assert "cart_id" in called.stdout
+
+
+def test_an_agent_asks_with_the_printed_line_and_a_customer_decides(shop: Shop, tmp_path: Path) -> None:
+    assert shop.money.startswith("NO MONEY MOVES")
+    store = {"AGENTWEB_KEY_STORE": str(tmp_path / "agent-keys.json")}
+    asking = shop.asking.replace(" --wait", " --json")
+    assert asking != shop.asking
+    asked = run(asking, **store)
+    assert asked.returncode == 3, asked.stderr
+    grace = Browser(shop.origin)
+    grace.log_in("grace", shop.customers["grace"])
+    page = grace.open(json.loads(asked.stdout)["request"]["approve_url"])
+    assert "To shop for you." in page
+    grace.press("Approve")
+    brought = run(asking, **store)
+    assert brought.returncode == 0, brought.stderr
+    # She ticked nothing that spends.
+    grant = json.loads(brought.stdout)["grant"]
+    assert (grant["scopes"], grant["mandate"]) == (["cart:read", "cart:write"], None)
 
 
 GRANT = "import sys; from django.conf import settings; sys.stdout.write(settings.AGENTWEB['ORIGIN'])"

@@ -14,6 +14,7 @@ PAGES = {
     "/products/copy-paper-a4": [
         "product_detail",
         "add_to_cart",
+        "buy_in_bulk",
         "reviews_list",
         "reviews_create",
         "reviews_destroy",

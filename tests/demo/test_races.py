@@ -21,9 +21,10 @@ SLUG = "cordless-drill-12v"
 class Store:
     """The shop's database of one race."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, folder: Path) -> None:
         self.database = database
-        self.environment = demo_environment(_where(database))
+        books = {"AGENTWEB_TEST_PAYMENTS": str(folder / "payments.sqlite3")}
+        self.environment = demo_environment(_where(database)) | books
 
     def race(self, what: str, arguments: list[list[Any]]) -> list[Any]:
         return race(self.database, f"tests.demo.racers:{what}", arguments, env=self.environment)
@@ -43,7 +44,7 @@ def _where(database: Database) -> str:
 @pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     with fresh_database(request.param, tmp_path) as database:
-        yield Store(database)
+        yield Store(database, tmp_path)
 
 
 def test_the_last_ten_are_sold_to_ten_of_twenty_four_buyers(store: Store) -> None:
@@ -54,6 +55,7 @@ def test_the_last_ten_are_sold_to_ten_of_twenty_four_buyers(store: Store) -> Non
     assert outcomes == {"sold": 10, "out_of_stock": 14}
     books = store.run("books", SLUG)
     assert (books["stock"], books["orders"], books["sold"], books["running"]) == (0, 10, 10, 0)
+    assert books["open_payments"] == 0
     assert books["totals"] == books["receipts"] == books["spent"] == 10 * 8900
 
 

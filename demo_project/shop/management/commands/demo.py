@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from demo_project.shop.payments import NO_MONEY
 from demo_project.staging import CUSTOMERS, STAFF
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class Command(BaseCommand):
         self.stdout.write(f"control panel, for the staff login: {shop.origin}/control-panel")
         for name in CUSTOMERS:
             self.stdout.write(f"customer: {name} {shop.passwords[name]}")
+        self.stdout.write(f"let an agent ask for a grant, which a customer decides: {_request_grant(shop)}")
+        self.stdout.write(NO_MONEY)
         self.stdout.flush()
 
 
@@ -97,6 +100,13 @@ def _issue_grant(shop: Opened) -> str:
         *("--scope 'cart:*'", "--scope checkout", "--mandate USD:50.00/200.00"),
     ]
     return " ".join(words)
+
+
+def _request_grant(shop: Opened) -> str:
+    """The command line with which an agent asks, and waits until the person has decided in their browser."""
+    python = shlex.join([_from_here(sys.executable)])
+    wanted = "--scope 'cart:*' --scope checkout --mandate USD:50.00/200.00 --reason 'To shop for you.' --wait"
+    return f"{python} -m agentweb.client request-grant {shop.origin} {wanted}"
 
 
 def _from_here(path: str) -> str:
