@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from agentweb.agent_actions.members import problem
 from agentweb.agent_actions.mount import REFUNDS
 from agentweb.http import bodies
+from agentweb.http.request_members import unknown_members
 from agentweb.http.views import AgentView, json_response
 from agentweb.invoke import refunding
 from agentweb.invoke.door import REPLAYED_HEADER
@@ -64,11 +65,7 @@ def _read(sent: Json) -> Wanted:
         raise InputError(
             [problem("", "type", 'The body is {"receipt": …, "reason": …}, and may have an amount.')]
         )
-    problems = [
-        problem(name, "unknown_field", f"There is no member '{name}' here; remove it.")
-        for name in sorted(sent)
-        if name not in _MEMBERS
-    ]
+    problems = unknown_members(sent, _MEMBERS)
     receipt, reason, amount = sent.get("receipt"), sent.get("reason"), sent.get("amount")
     if not isinstance(receipt, str) or len(receipt) > 64:
         problems.append(problem("receipt", "format", "receipt is the id of one: rc_ and 22 characters."))

@@ -11,6 +11,7 @@ from agentweb.access import revocation_log, revocation_requests
 from agentweb.agent_actions.members import problem
 from agentweb.agent_actions.paging import MAX_CURSOR, number
 from agentweb.http import bodies
+from agentweb.http.request_members import unknown_members
 from agentweb.http.views import AgentView, json_response
 from agentweb.wire.errors import AuthenticationError, Code, InputError
 from agentweb.wire.grant_shape import GRANT_ID
@@ -61,11 +62,7 @@ def _read(sent: Json) -> dict[str, str]:
         raise InputError(
             [problem("", "type", 'The body is {"grant": …} or {"key": …}, and may have a reason.')]
         )
-    problems = [
-        problem(name, "unknown_field", f"There is no member '{name}' here; remove it.")
-        for name in sorted(sent)
-        if name not in _MEMBERS
-    ]
+    problems = unknown_members(sent, _MEMBERS)
     if ("grant" in sent) == ("key" in sent):
         problems.append(problem("", "shape", "Name one thing to revoke: a grant, or a key."))
     if "grant" in sent and not (isinstance(sent["grant"], str) and GRANT_ID.fullmatch(sent["grant"])):

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from django.urls import URLPattern, URLResolver, re_path
 
 from agentweb import conf
+from agentweb.agent_actions.flow_list import FlowsView
 from agentweb.agent_actions.flows import FlowView
 from agentweb.agent_actions.grant_requests import GrantRequestsView, GrantRequestView
 from agentweb.agent_actions.mount import (
@@ -51,6 +52,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(rf"^{PAYMENT_EVENTS}/?$", PaymentEventsView.as_view(), name="payment-events"),
     re_path(rf"^{REVOCATIONS}/?$", RevocationsView.as_view(), name="revocations"),
     re_path(rf"^{REVOCATIONS}/head/?$", RevocationsHeadView.as_view(), name="revocations-head"),
+    re_path(rf"^{FLOWS}/?$", FlowsView.as_view(), name="flows"),
     re_path(rf"^{FLOWS}/(?P<flow_name>[^/]+)/?$", FlowView.as_view(), name="flow"),
     re_path(rf"^{NEGOTIATION}/?$", NegotiationsView.as_view(), name="negotiations"),
     re_path(rf"^{NEGOTIATION}/(?P<negotiation_id>[^/]+)/?$", NegotiationView.as_view(), name="negotiation"),

@@ -136,7 +136,7 @@ class Invocation:
 
 def read(sent: Json) -> Invocation:
     """The members of the body; InputError with every problem."""
-    members = Members(sent, _MEMBERS)
+    members = Members(sent, _MEMBERS, wrapper="input")
     action_id = members.read("actionId", _action_id, is_required=True)
     page = members.read("page", _page)
     members.refuse_problems()

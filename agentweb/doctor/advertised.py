@@ -20,6 +20,10 @@ MOUNT: Final = (
     'Include agentweb.urls in the root URLconf, above what catches all: path("", include("agentweb.urls")); '
     "under a path add *agentweb.urls.well_known."
 )
+NAMED: Final = (
+    "agentweb itself answers there, and has nothing: correct or leave out what names that address, and look at the "
+    "setting that switches it on."
+)
 _LARGEST: Final = 50_000_000
 
 
@@ -76,5 +80,5 @@ def cure(answer: Answer) -> str:
     if answer.status == 400 and not answer.is_ours:
         return "Django itself refused it: look at ALLOWED_HOSTS and AGENTWEB['ORIGIN']."
     if answer.status == 404:
-        return MOUNT
+        return NAMED if answer.is_ours else MOUNT
     return LOG if answer.status >= 500 else MIDDLEWARE

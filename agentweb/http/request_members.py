@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from difflib import get_close_matches
 from heapq import nsmallest
 from typing import Any, Final, TypeVar
 
@@ -21,15 +22,13 @@ _LONGEST_NAME: Final = 100
 
 
 class Members:
-    """The members of a body that has to be an object with these ``names`` and no others."""
+    """The members of a body that has to be an object with these ``names`` and no others; see ``unknown_members``."""
 
-    def __init__(self, sent: Json, names: Sequence[str]) -> None:
+    def __init__(self, sent: Json, names: Sequence[str], *, wrapper: str = "") -> None:
         if not isinstance(sent, dict):
             raise InputError([_problem((), "type", f"The body is an object with {', '.join(names)}.")])
         self._sent = sent
-        self._problems = [
-            _problem((name,), "unknown_field", no_such_member(name)) for name in unknown_names(sent, names)
-        ]
+        self._problems = unknown_members(sent, names, wrapper=wrapper)
 
     def read(self, name: str, reader: Callable[[Json, Note], _T], *, is_required: bool = False) -> _T | None:
         """What ``reader(value, note)`` makes of a member; None when it is not there."""
@@ -55,10 +54,33 @@ def unknown_names(sent: dict[str, Json], names: Collection[str]) -> list[str]:
     return nsmallest(MAX_PROBLEMS + 1, (name for name in sent if name not in names))
 
 
-def no_such_member(name: str) -> str:
-    """The message for a member that may not be there."""
+def unknown_members(
+    sent: dict[str, Json], names: Sequence[str], *, wrapper: str = ""
+) -> list[dict[str, Any]]:
+    """A problem for each member of a body that may not be there.
+
+    ``wrapper`` is the member that holds what an action or flow takes: whoever leaves it out most likely sent that
+    without it.
+    """
+    is_bare = bool(wrapper) and wrapper not in sent
+    return [
+        _problem((name,), "unknown_field", no_such_member(name, names, wrapper=wrapper if is_bare else ""))
+        | {"allowed": list(names)}
+        for name in unknown_names(sent, names)
+    ]
+
+
+def no_such_member(name: str, names: Collection[str], *, wrapper: str = "") -> str:
+    """The message for a member that may not be there, with those that may, or the one that it belongs in."""
     shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
-    return f"There is no member '{shown}' here; remove it."
+    close = get_close_matches(shown, names, n=1, cutoff=0.8)
+    if close:
+        advice = f"did you mean '{close[0]}'?"
+    elif wrapper:
+        advice = f"put it into '{wrapper}': {{\"{wrapper}\": {{…}}}}."
+    else:
+        advice = f"known here: {', '.join(names)}."
+    return f"There is no member '{shown}' here; {advice}"
 
 
 def _problem(path: Place, code: str, message: str) -> dict[str, Any]:

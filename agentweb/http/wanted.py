@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.contrib.auth.models import AnonymousUser
 
 from agentweb.access.issuing import check_mandate
@@ -13,6 +15,8 @@ from agentweb.wire.grants import Mandate
 from agentweb.wire.money import CURRENCIES, format_amount, parse_amount
 from agentweb.wire.scopes import check_pattern, covers
 from agentweb.wire.strict_json import Json
+
+_MANDATE: Final = ("currency", "per_tx", "total")
 
 
 def read_scopes(value: Json, note: Note) -> tuple[str, ...]:
@@ -37,8 +41,8 @@ def read_mandate(value: Json, note: Note) -> Mandate | None:
     if not isinstance(value, dict):
         note((), "type", 'mandate is {"currency": "USD", "per_tx": "20.00", "total": "50.00"}.')
         return None
-    for name in unknown_names(value, {"currency", "per_tx", "total"}):
-        note((name,), "unknown_field", no_such_member(name))
+    for name in unknown_names(value, _MANDATE):
+        note((name,), "unknown_field", no_such_member(name, _MANDATE))
     currency = value.get("currency")
     if not isinstance(currency, str) or currency not in CURRENCIES:
         note(("currency",), "currency", "currency is an active ISO 4217 code, such as USD.")

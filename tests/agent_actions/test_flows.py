@@ -183,27 +183,26 @@ def test_an_input_that_was_sent_bare_is_told_to_go_into_input(shop: Shop) -> Non
     refused = buyer().post(BUY, WANTED["input"], key=KEY)
     said = {each["field"]: each["message"] for each in refused.json()["error"]["problems"]}
     assert said == {
-        name: f'There is no member \'{name}\' here; put it into \'input\': {{"input": {{…}}}}.'
+        name: f"There is no member '{name}' here; put it into 'input': {{\"input\": {{…}}}}."
         for name in ("query", "quantity")
     }
     assert AuditEntry.objects.count() == 0
 
 
 def test_the_base_of_the_flows_lists_those_that_the_caller_may_run(shop: Shop, settings: Any) -> None:
-    with registry.only("search_products", "publish"):
-        action("hidden", effect="read", description="No.", input={}, visible=lambda user: user.is_staff)(
-            lambda inp, ctx: {}
-        )
-        flow("tell", steps=[{"action": "search_products", "with": {"query": "a"}}, {"action": "publish"}])
-        flow("unseen", steps=[{"action": "hidden"}])
-        answer = buyer().get("/agent-actions/flows")
-        assert (answer.status_code, answer.json()["next_cursor"]) == (200, None)
-        [listed] = answer.json()["items"]
-        assert (listed["name"], listed["url"]) == ("tell", "https://shop.example/agent-actions/flows/tell")
-        assert [step["action"] for step in listed["steps"]] == ["search_products", "publish"]
-        assert buyer().post("/agent-actions/flows", WANTED, key=KEY).status_code == 405
-        settings.AGENTWEB = {"ORIGIN": "https://shop.example"}
-        assert buyer().get("/agent-actions/flows").status_code == 404
+    action("hidden", effect="read", description="No.", input={}, visible=lambda user: user.is_staff)(
+        lambda inp, ctx: {}
+    )
+    flow("unseen", steps=[{"action": "hidden"}])
+    answer = buyer().get("/agent-actions/flows")
+    assert (answer.status_code, answer.json()["next_cursor"]) == (200, None)
+    listed = {each["name"]: each for each in answer.json()["items"]}
+    assert list(listed) == ["buy_product", "tell"]
+    assert listed["tell"]["url"] == "https://shop.example/agent-actions/flows/tell"
+    assert [step["action"] for step in listed["tell"]["steps"]] == ["search_products", "publish"]
+    assert buyer().post("/agent-actions/flows", WANTED, key=KEY).status_code == 405
+    settings.AGENTWEB = {"ORIGIN": "https://shop.example"}
+    assert buyer().get("/agent-actions/flows").status_code == 404
 
 
 def test_a_flow_that_spends_needs_a_key_and_another_manifest_ends_a_run(shop: Shop) -> None:

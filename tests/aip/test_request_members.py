@@ -16,6 +16,12 @@ def refused(read: Any, sent: Any) -> InputError:
     return caught.value
 
 
+def messages(error: InputError) -> dict[str, str]:
+    return {
+        each["field"]: each["message"] for each in error.problems or [] if each["code"] == "unknown_field"
+    }
+
+
 READERS = pytest.mark.parametrize("read", [sessions.read, invoke.read], ids=["session", "invocation"])
 
 
@@ -60,3 +66,25 @@ def test_pointers_are_those_of_rfc_6901(db: None, name: str, pointer: str) -> No
     assert [each["pointer"] for each in error.problems or []] == [pointer]
     error = refused(sessions.read, {"client_name": "a", "mandate": {"currency": "XXX?", name: 1}})
     assert {each["pointer"] for each in error.problems or []} == {"/mandate/currency", f"/mandate{pointer}"}
+
+
+def test_a_member_that_is_not_known_is_told_which_ones_are(db: None) -> None:
+    error = refused(
+        sessions.read, {"client_name": "a", "tea": 1, "mandat": {}, "mandate": {"per-tx": "1.00"}}
+    )
+    assert messages(error) == {
+        "tea": "There is no member 'tea' here; known here: client_name, scopes, mandate, pages.",
+        "mandat": "There is no member 'mandat' here; did you mean 'mandate'?",
+        "mandate.per-tx": "There is no member 'per-tx' here; did you mean 'per_tx'?",
+    }
+    [allowed] = {tuple(each["allowed"]) for each in error.problems or [] if "allowed" in each}
+    assert allowed == ("client_name", "scopes", "mandate", "pages")
+
+
+def test_an_input_without_its_wrapper_is_told_where_it_goes() -> None:
+    bare = refused(invoke.read, {"actionId": "buy", "product": "tea"})
+    assert messages(bare) == {
+        "product": "There is no member 'product' here; put it into 'input': {\"input\": {…}}."
+    }
+    wrapped = refused(invoke.read, {"actionId": "buy", "input": {}, "product": "tea"})
+    assert messages(wrapped)["product"].endswith("known here: actionId, page, input.")

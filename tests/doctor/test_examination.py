@@ -10,7 +10,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
-from agentweb import action
+from agentweb import action, conf, flow
 from agentweb.access.models import Bucket, SiteKey
 from agentweb.agent_actions import published
 from agentweb.catalog.registry import registry
@@ -45,6 +45,24 @@ def test_of_a_site_without_actions_it_is_not_said_that_each_of_them_works(site: 
     published.forget()
     assert not {"D101", "D102", "D103", "D104", "D105"} & found.keys()
     assert "No action is registered" in found["D011"].text
+
+
+def test_a_site_with_everything_switched_on_is_as_sound(wrong: Wrong, settings: Any) -> None:
+    settings.AGENTWEB = {
+        **settings.AGENTWEB,
+        "FLOWS_ON_SERVER": True,
+        "GRANT_REQUESTS": True,
+        "NEGOTIATOR": "tests.doctor.test_examination.bargains",
+        "ROOMS": list(conf.ROOMS),
+    }
+    flow("compare_twice", steps=[{"action": "compare"}, {"action": "compare"}])
+    published.forget()
+    # D011 is what the system checks say: here, that nobody can log in, and that nothing has a price.
+    assert [each for each in wrong() if each.id != "D011"] == []
+
+
+def bargains(*_: Any) -> None:
+    raise AssertionError("the doctor makes no offers")
 
 
 def test_a_site_under_a_path_is_as_sound(wrong: Wrong, settings: Any) -> None:

@@ -471,6 +471,19 @@ def a_dead_link(bench: Bench) -> None:
     published.forget()
 
 
+@plant(
+    "D062", also="links to /agent-actions/nothing, which answers 404", fix="correct or leave out what names"
+)
+def a_dead_link_under_our_own_name(bench: Bench) -> None:
+    own = manifest.manifest
+    bench.patch.setattr(
+        published,
+        "manifest",
+        lambda **given: {**own(**given), "more": {"help": "https://shop.example/agent-actions/nothing"}},
+    )
+    published.forget()
+
+
 # -- agent-actions
 
 
