@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from agentweb.client.agent import AgentClient
     from agentweb.client.approvals.policy import ApprovalPolicy
     from agentweb.client.errors import NeedsHumanError, SiteError
-    from agentweb.client.finding import FoundAction
     from agentweb.client.flows.running import FlowResult
+    from agentweb.client.found import FoundAction
     from agentweb.client.grant_texts import GrantChain
     from agentweb.client.invoking import ActionResult
     from agentweb.client.keystore import KeyStore
@@ -53,7 +53,7 @@ _HOMES = {
     "AuthenticationError": "agentweb.wire.errors",
     "ClientError": "agentweb.wire.errors",
     "FlowResult": "agentweb.client.flows.running",
-    "FoundAction": "agentweb.client.finding",
+    "FoundAction": "agentweb.client.found",
     "GrantChain": "agentweb.client.grant_texts",
     "InputError": "agentweb.wire.errors",
     "KeyStore": "agentweb.client.keystore",

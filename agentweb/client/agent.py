@@ -17,10 +17,11 @@ from agentweb.client.approvals.policy import ApprovalPolicy
 from agentweb.client.approvals.records import Approval
 from agentweb.client.calls import Outgoing
 from agentweb.client.endpoints import Endpoints
-from agentweb.client.finding import DEFAULT_LIMIT, Finder, Found
+from agentweb.client.finding import DEFAULT_LIMIT, Finder
 from agentweb.client.flows.plan import FlowPlan
 from agentweb.client.flows.running import FlowResult, FlowRunning, Progress
 from agentweb.client.flows.runs import Run, Runs
+from agentweb.client.found import Found
 from agentweb.client.grant_requests import GrantRequest, GrantRequests, body_of
 from agentweb.client.grant_texts import Chain, GrantLike, read_chain
 from agentweb.client.grants import remaining

@@ -1,20 +1,17 @@
 """Finding actions among the sites that an agent has met, and with the help of an index among those of others.
 
 Each site's manifest is kept beside the key store when it is read, a file for each. A search ranks them here, as an
-index does; one with an ``index_url`` asks that index too, and names the sites to it that this agent has met, so that
-others find them. What an index answers is a stranger's word: it is checked, cut, and called by nobody but the caller.
+index does; one with an ``index_url`` asks that index too (``merging`` makes one list of both), and names the sites to
+it that this agent has met, so that others find them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-import re
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -26,8 +23,10 @@ from agentweb.client.crawling import About
 from agentweb.client.discovery import manifest_url
 from agentweb.client.errors import KeyStoreError
 from agentweb.client.files import make_private_folder, read_private, write_private
-from agentweb.client.listing import ACTION, FLOW, MAX_DESCRIPTION, Entry, entries_of, shown
+from agentweb.client.found import Found, FoundAction, Key, read_result
+from agentweb.client.listing import Entry, entries_of
 from agentweb.client.manifest import EFFECTS, WELL_KNOWN, Manifest, read_manifest
+from agentweb.client.merging import at_most, merged
 from agentweb.client.ranking import SCALE, rarity, scores
 from agentweb.client.ranking import Collection as Postings
 from agentweb.client.ranking_actions import action_query
@@ -61,61 +60,6 @@ _PAUSE: Final = 600
 _STALE: Final = 2 * 86_400
 _MAX_FILE: Final = 4_000_000
 _MAX_ANSWER: Final = 1_048_576
-_RRF: Final = 60
-"""Cormack, Clarke, Büttcher, Reciprocal Rank Fusion: what makes one list of two whose scores are not of one measure."""
-_SITE: Final = re.compile(r"[a-z0-9.:\[\]_-]{1,262}")
-_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,99}")
-_SCOPE: Final = re.compile(r"[a-z0-9_.:-]{1,100}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundAction:
-    """An action (or a flow, by ``kind``) of a site. ``score`` is of the list that it is from; ``sources`` are ``seen``
-    (this agent has met the site), ``index``, or both. ``fetched_at`` is RFC 3339. All texts are the site's."""
-
-    kind: str
-    site: str
-    name: str
-    description: str
-    effect: str
-    scope: str | None
-    cost: dict[str, Any] | None
-    score: float
-    manifest_url: str
-    fetched_at: str | None
-    stale: bool
-    sources: tuple[str, ...] = ("seen",)
-
-    @property
-    def url(self) -> str:
-        """The address by which ``call_action`` calls the site."""
-        return self.manifest_url.removesuffix(WELL_KNOWN)
-
-    def as_dict(self) -> dict[str, Any]:
-        """As an index has it, and ``sources``."""
-        return {
-            "type": self.kind,
-            "site": self.site,
-            self.kind: self.name,
-            "description": self.description,
-            "effect": self.effect,
-            "scope": self.scope,
-            "cost": self.cost,
-            "score": self.score,
-            "manifest_url": self.manifest_url,
-            "fetched_at": self.fetched_at,
-            "stale": self.stale,
-            "sources": list(self.sources),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What was found, best first; ``index_error`` says why the index did not help, None where it did or none was
-    asked."""
-
-    results: tuple[FoundAction, ...]
-    index_error: AgentError | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,14 +145,20 @@ class Finder:
         filters = _filters(query, effect, site, currency, max_cost, limit)
         most = per_site if per_site is not None else (MAX_LIMIT if site else PER_SITE)
         met = self._about_all(self._all())
-        seen = _ranked(query, met, filters, most, self._clock())
+        known = _known(met)
+        fitting = _ranked(query, known, filters, self._clock())
+        seen = at_most(fitting, most)
         if self._index is None:
             return Found(tuple(seen[:limit]))
         try:
             others = self._ask_index(query, filters, max_cost, limit, most)
         except AgentError as error:
             return Found(tuple(seen[:limit]), error)
-        return Found(tuple(_merged(seen, others)[:limit]))
+        # What the index found is known here too, though it is not among the best here.
+        wanted = {each.key for each in (*seen, *others)}
+        seen = [each for each in fitting if each.key in wanted]
+        terms = {key: entry.terms for key, (_site, entry) in known.items()}
+        return Found(tuple(at_most(merged(query, seen, others, terms), most)[:limit]))
 
     def close(self) -> None:
         """Close the connections."""
@@ -240,7 +190,7 @@ class Finder:
         listed = body.get("results") if isinstance(body, dict) else None
         if not isinstance(listed, list):
             raise ClientError(Code.RESPONSE_INVALID, "The index sent no results.")
-        return [found for each in listed[:MAX_LIMIT] if (found := _read_result(each)) is not None]
+        return [found for each in listed[:MAX_LIMIT] if (found := read_result(each)) is not None]
 
     def _submitted(self, met: _Met) -> _Met:
         """Name the site to the index, if it is time to."""
@@ -372,31 +322,31 @@ def _filters(
     )
 
 
+def _known(met: Iterable[_Met]) -> dict[Key, tuple[_Met, Entry]]:
+    return {
+        (each.manifest.site, entry.name, entry.kind): (each, entry)
+        for each in met
+        for entry in entries_of(each.manifest, each.about)
+    }
+
+
 def _ranked(
-    query: str, met: Iterable[_Met], filters: Filters, per_site: int, now: float
+    query: str, known: dict[Key, tuple[_Met, Entry]], filters: Filters, now: float
 ) -> list[FoundAction]:
-    """What fits of these sites, best first, at most ``per_site`` of each; ties by site and name."""
-    collection: Postings[tuple[str, str, str]] = Postings()
-    known: dict[tuple[str, str, str], tuple[_Met, Entry]] = {}
-    for each in met:
-        for entry in entries_of(each.manifest, each.about):
-            key = each.manifest.site, entry.name, entry.kind
-            collection.add(key, entry.terms)
-            known[key] = each, entry
+    """What fits of these, best first; ties by site and name."""
+    collection: Postings[Key] = Postings()
+    for key, (_site, entry) in known.items():
+        collection.add(key, entry.terms)
     weights = action_query(query)
     postings = collection.postings(weights, known.keys())
     having = Counter(term for term, _key, _impact in postings)
     rarities = {term: rarity(having[term], len(known)) for term in weights}
     found = scores(weights, rarities, postings)
-    counts: Counter[str] = Counter()
-    results = []
-    for key in sorted(found, key=lambda key: (-found[key], key)):
-        site, entry = known[key]
-        if not filters.take(site.manifest.site, entry) or counts[key[0]] >= per_site:
-            continue
-        counts[key[0]] += 1
-        results.append(_result(site, entry, found[key], now))
-    return results
+    return [
+        _result(*known[key], found[key], now)
+        for key in sorted(found, key=lambda key: (-found[key], key))
+        if filters.take(key[0], known[key][1])
+    ]
 
 
 def _result(met: _Met, entry: Entry, score: int, now: float) -> FoundAction:
@@ -413,73 +363,3 @@ def _result(met: _Met, entry: Entry, score: int, now: float) -> FoundAction:
         fetched_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(met.at)),
         stale=met.at < now - _STALE,
     )
-
-
-def _merged(seen: list[FoundAction], others: list[FoundAction]) -> list[FoundAction]:
-    """One list of two, by places: what both have stands first, and as this agent knows it."""
-    worth: defaultdict[tuple[str, str, str], float] = defaultdict(float)
-    known: dict[tuple[str, str, str], FoundAction] = {}
-    for listed in (seen, others):
-        for place, each in enumerate(listed, 1):
-            key = each.site, each.name, each.kind
-            worth[key] += 1 / (_RRF + place)
-            known[key] = replace(known[key], sources=("seen", "index")) if key in known else each
-    return [known[key] for key in sorted(worth, key=lambda key: (-worth[key], key))]
-
-
-def _read_result(value: Json) -> FoundAction | None:
-    """A result of an index; None for what is none. Its texts are cut, and its site has to be the manifest's."""
-    if not isinstance(value, dict):
-        return None
-    kind, site, said = value.get("type"), value.get("site"), value.get("description")
-    name, url, score = value.get(str(kind)), value.get("manifest_url"), value.get("score")
-    if (
-        kind not in (ACTION, FLOW)
-        or not isinstance(site, str)
-        or not _SITE.fullmatch(site)
-        or not isinstance(name, str)
-        or not _NAME.fullmatch(name)
-        or value.get("effect") not in EFFECTS
-        or not isinstance(url, str)
-    ):
-        return None
-    try:
-        if manifest_url(url).partition("://")[2].partition("/")[0] != site:
-            return None
-    except ClientError:
-        return None
-    scope, fetched = value.get("scope"), value.get("fetched_at")
-    return FoundAction(
-        kind=str(kind),
-        site=site,
-        name=name,
-        description=shown(said, MAX_DESCRIPTION) if isinstance(said, str) else "",
-        effect=str(value["effect"]),
-        scope=scope if isinstance(scope, str) and _SCOPE.fullmatch(scope) else None,
-        cost=_read_cost(value.get("cost")),
-        score=_read_score(score),
-        manifest_url=manifest_url(url),
-        fetched_at=shown(fetched, 40) if isinstance(fetched, str) else None,
-        stale=value.get("stale") is not False,
-        sources=("index",),
-    )
-
-
-def _read_score(value: object) -> float:
-    """A finite number, 0 for what is none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        return 0.0
-    try:
-        score = float(value)
-    except OverflowError:
-        return 0.0
-    return score if math.isfinite(score) else 0.0
-
-
-def _read_cost(value: Json) -> dict[str, Any] | None:
-    if not isinstance(value, dict) or not isinstance(value.get("currency"), str):
-        return None
-    if value["currency"] not in CURRENCIES:
-        return None
-    members = {name: value[name] for name in ("amount", "field") if isinstance(value.get(name), str)}
-    return {"currency": value["currency"], **{name: shown(str(text), 100) for name, text in members.items()}}

@@ -59,7 +59,7 @@ def entries_of(manifest: Manifest, about: About | None = None) -> list[Entry]:
     flow that cannot run is not among them, and none whose name is not one that an action may have.
     """
     said = about or About()
-    site = f"{_host_words(manifest.site)} {said.name} {said.summary}"[:_MAX_READ]
+    site = f"{host_words(manifest.site)} {said.name} {said.summary}"[:_MAX_READ]
     flows = {
         name: flow
         for name, flow in list(manifest.flows.items())[:MAX_FLOWS]
@@ -136,7 +136,7 @@ def _steps(flow: ManifestFlow) -> list[str]:
     return [name for name in named if isinstance(name, str)]
 
 
-def _host_words(site: str) -> str:
+def host_words(site: str) -> str:
     """``green-leaf.example`` says something too; the port and the last label do not."""
     host = site.rpartition(":")[0] if site[-1:].isdigit() and ":" in site else site
     return host.rpartition(".")[0].replace(".", " ").replace("-", " ")

@@ -17,7 +17,7 @@ from typing import Any, Final
 from agentweb.client.agent import AgentClient
 from agentweb.client.commands.saying import plain
 from agentweb.client.errors import MissingExtraError, NeedsHumanError
-from agentweb.client.finding import Found
+from agentweb.client.found import Found
 from agentweb.client.manifest import Manifest
 from agentweb.wire.errors import AgentError
 from agentweb.wire.strict_json import Json, dumps

@@ -21,6 +21,9 @@ THOUSAND: Final = 1_000
 SCALE: Final = THOUSAND**3
 """What a score is divided by to be one of the textbook's: of weight, rarity and impact, each in thousandths."""
 
+MOST_IMPACT: Final = 2_200
+"""An impact is no larger, however often a term is there."""
+
 # Robertson and Zaragoza, The Probabilistic Relevance Framework, 3.5: k1 1.2 to 2, b 0.5 to 0.8.
 _K1: Final = 1.2
 _B: Final = 0.6
@@ -35,7 +38,8 @@ class Field:
 
 
 def impacts(fields: Iterable[tuple[Field, Sequence[str]]]) -> dict[str, int]:
-    """What a text has of each of its terms, in thousandths, at most 2,200; ``fields`` has the terms of each field."""
+    """What a text has of each of its terms, in thousandths, at most ``MOST_IMPACT``; ``fields`` has the terms of each
+    field."""
     weighted: defaultdict[str, float] = defaultdict(float)
     for field, terms in fields:
         share = field.weight / (1 - _B + _B * len(terms) / field.usual)

@@ -12,7 +12,8 @@ import pytest
 
 from agentweb.client import finding
 from agentweb.client.discovery import Discovery
-from agentweb.client.finding import FIND, MANIFESTS, Finder, Found
+from agentweb.client.finding import FIND, MANIFESTS, Finder
+from agentweb.client.found import Found
 from agentweb.client.patience import Patience
 from agentweb.client.transport import Transport
 from agentweb.wire.errors import InputError
@@ -217,6 +218,66 @@ def test_an_index_is_asked_with_the_filters_and_both_lists_become_one(
     assert found.results[1].url == "https://far.example"
     [seen] = index.calls(FIND)
     assert seen.path == f"{FIND}?q=buy+paper&effect=spend&currency=USD&max_cost=30&limit=5&per_site=3"
+
+
+TEA = ("buy_tea", "find_and_buy", "buy")
+
+
+def meets_a_tea_shop(agent: Agent, shop: Site) -> list[dict[str, Any]]:
+    """What an index answers of it."""
+    for name in TEA:
+        shop.action(name, effect="spend", description="Buy packets of tea.")
+    agent.meet(shop)
+    where = f"{shop.url}{MANIFEST}"
+    return [result(shop.authority, name, manifest_url=where, score=0.3) for name in TEA]
+
+
+@pytest.mark.requirement("AA-4.1")
+@pytest.mark.parametrize("is_indexed", [True, False], ids=["in-both", "met-only"])
+def test_what_fits_stands_before_what_was_met(
+    agents: Callable[..., Agent], index: Site, sites: Callable[[], Site], is_indexed: bool
+) -> None:
+    agent, shop = agents(index.url), sites()
+    tea = meets_a_tea_shop(agent, shop)
+    paper = result("far.example", "buy_product", description="Printer paper and pens.", score=3.73)
+    index.script(FIND, Reply(200, {"results": [paper, *(tea if is_indexed else [])]}))
+    found = agent.finder.find("buy printer paper").results
+    assert [each.name for each in found] == ["buy_product", "buy", "buy_tea", "find_and_buy"]
+    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+    assert found[1].sources == (("seen", "index") if is_indexed else ("seen",))
+
+
+def test_what_the_index_knows_of_a_site_without_saying_it_counts(
+    agents: Callable[..., Agent], index: Site, sites: Callable[[], Site]
+) -> None:
+    agent, shop = agents(index.url), sites()
+    tea = meets_a_tea_shop(agent, shop)
+    office = result("office.example", "checkout", score=3.73)  # found by what the site says of itself
+    index.script(FIND, Reply(200, {"results": [office, *tea]}))
+    assert agent.find("buy printer paper")[0] == "office.example/checkout"
+
+
+def test_a_score_beyond_all_measure_is_worth_no_more_than_words_can_be(
+    agents: Callable[..., Agent], index: Site
+) -> None:
+    boast = [
+        result("far.example", name, score=score) for name, score in (("a", 1e12), ("b", 0), ("paper", 1e-9))
+    ]
+    index.script(FIND, Reply(200, {"results": boast}))
+    found = agents(index.url).finder.find("paper").results
+    assert [each.name for each in found] == ["a", "paper", "b"]
+    assert [each.score for each in found] == [2.2, found[1].score, 0]
+
+
+def test_a_site_has_no_more_places_in_both_lists_together(
+    agents: Callable[..., Agent], index: Site, sites: Callable[[], Site]
+) -> None:
+    agent, shop = agents(index.url), sites()
+    meets_a_tea_shop(agent, shop)
+    where = f"{shop.url}{MANIFEST}"
+    more = [result(shop.authority, f"tea_{number}", manifest_url=where) for number in range(3)]
+    index.script(FIND, Reply(200, {"results": more}))
+    assert len(agent.find("tea")) == 3
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from agentweb.client.crawling import About
+from agentweb.client.found import FoundAction, Key
 from agentweb.client.listing import entries_of
 from agentweb.client.manifest import read_manifest
-from agentweb.client.ranking import Collection, rarity, scores
+from agentweb.client.merging import at_most, merged
+from agentweb.client.ranking import SCALE, rarity, scores
+from agentweb.client.ranking import Collection as Postings
 from agentweb.client.ranking_actions import action_query
 from agentweb.client.ranking_words import stem
 from tests.index.labelled import LabelledSite, Query, manifest_of
@@ -45,7 +49,7 @@ def measured(rank: Ranker, queries: Iterable[Query]) -> Figures:
 
 def ours(sites: Sequence[LabelledSite], *, per_site: int = 3) -> Ranker:
     """The ranker of the index and of the client, in memory."""
-    collection: Collection[tuple[str, str]] = Collection()
+    collection: Postings[tuple[str, str]] = Postings()
     keys: set[tuple[str, str]] = set()
     for site in sites:
         manifest = read_manifest(manifest_of(site), site=site.site, url=f"https://{site.site}/")  # type: ignore[arg-type]
@@ -66,6 +70,55 @@ def ours(sites: Sequence[LabelledSite], *, per_site: int = 3) -> Ranker:
             if counts[site] <= per_site:
                 kept.append(f"{site}/{name}")
         return kept
+
+    return rank
+
+
+def beside_an_index(sites: Sequence[LabelledSite], met: Collection[str]) -> Ranker:
+    """The client's one list of two: it has met some of the sites, and an index that knows all answers ten."""
+    entries = {
+        (site.site, entry.name, entry.kind): entry
+        for site in sites
+        for entry in entries_of(
+            read_manifest(manifest_of(site), site=site.site, url=f"https://{site.site}/"),  # type: ignore[arg-type]
+            About(site.name, site.summary),
+        )
+    }
+    terms = {key: entry.terms for key, entry in entries.items() if key[0] in met}
+
+    def answered(text: str, keys: AbstractSet[Key]) -> list[FoundAction]:
+        weights = action_query(text)
+        postings: Postings[Key] = Postings()
+        for key in keys:
+            postings.add(key, entries[key].terms)
+        having = Counter(term for term, _key, _impact in postings.postings(weights, keys))
+        rarities = {term: rarity(having[term], len(keys)) for term in weights}
+        found = scores(weights, rarities, postings.postings(weights, keys))
+        return at_most(
+            (
+                FoundAction(
+                    kind=key[2],
+                    site=key[0],
+                    name=key[1],
+                    description=entries[key].description,
+                    effect=entries[key].effect,
+                    scope=None,
+                    cost=None,
+                    score=round(found[key] / SCALE, 4),
+                    manifest_url="",
+                    fetched_at=None,
+                    stale=False,
+                )
+                for key in sorted(found, key=lambda key: (-found[key], key))
+            ),
+            3,
+        )
+
+    def rank(text: str) -> list[str]:
+        others = answered(text, entries.keys())[:10]
+        return [
+            f"{each.site}/{each.name}" for each in merged(text, answered(text, terms.keys()), others, terms)
+        ]
 
     return rank
 

@@ -12,7 +12,7 @@ from agentweb.index.finding import Wanted, find
 from agentweb.index.models import IndexedSite
 from agentweb.wire.clock import now_datetime
 from tests.index.labelled import LabelledSite, Query, manifest_of, queries, sites
-from tests.index.measuring import measured, ours, plain
+from tests.index.measuring import beside_an_index, measured, ours, plain
 
 
 def test_the_set_is_as_large_as_it_says_and_its_answers_are_there() -> None:
@@ -42,6 +42,17 @@ def test_what_was_looked_at_while_it_was_made_is_not_found_better_than_what_was_
     assert held.recall >= 0.9
     assert held.mrr >= 0.85
     assert held.mrr > tuned.mrr - 0.05
+
+
+@pytest.mark.parametrize("share", [40, 8, 2], ids=["a-few", "some", "half"])
+def test_having_met_some_sites_spoils_nothing_of_what_an_index_finds(share: int) -> None:
+    known, asked = sites(), queries()
+    alone = measured(ours(known), asked)
+    for first in range(2):
+        met = {site.site for site in known[first::share]}
+        both = measured(beside_an_index(known, met), asked)
+        assert both.recall >= alone.recall - 0.01
+        assert both.mrr >= alone.mrr - 0.01
 
 
 @pytest.mark.django_db

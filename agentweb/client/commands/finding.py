@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from agentweb.client.agent import AgentClient
 from agentweb.client.commands.saying import Add, Said, plain
-from agentweb.client.finding import DEFAULT_LIMIT, MAX_LIMIT, Found
+from agentweb.client.finding import DEFAULT_LIMIT, MAX_LIMIT
+from agentweb.client.found import Found
 from agentweb.client.manifest import EFFECTS
 
 
