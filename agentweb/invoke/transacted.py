@@ -105,9 +105,6 @@ def _settle(call: Call, till: charges.Till, key: SigningKey, done: Done) -> None
     if till.purse is not None:
         found = list(till.purse.payments.values())
         refunds = payments.finish(till.purse, used, key, is_done=done.refusal is None)
-        if done.refusal is None and till.purse.loses_use(used):
-            # It has done something all the same. The rows are locked since ``hold``.
-            charges.enter(call.caller, spends=True)
         done.refunds = tuple(refunds)
         if done.refusal is not None and found:
             done.refusal.extra["payments"] = payments.as_told(found, refunds)

@@ -108,11 +108,6 @@ class Purse:
         """Whether the call's use of its grants is counted already."""
         return any(payment.counts_use for payment in self.payments.values())
 
-    def loses_use(self, used: Iterable[Charge]) -> bool:
-        """Whether the payment that holds the use is none of these charges, and so takes the use along."""
-        ids = {each.id for each in used}
-        return any(each.counts_use and each.id not in ids for each in self.payments.values())
-
     @property
     def holds_approval(self) -> bool:
         return any(payment.approval for payment in self.payments.values())
@@ -368,9 +363,9 @@ def forsake(found: Sequence[Payment]) -> None:
 def finish(purse: Purse, used: Sequence[Charge], key: SigningKey, *, is_done: bool) -> list[Refund]:
     """Let the captured payments be the charges of a call that commits; what it did not use is given back.
 
-    ``is_done`` says that the call has done its work, and was not refused: then its approval is used, whatever was
-    charged. In the open transaction, before the receipts are written. Raises Moved when one of them is not there any
-    more.
+    ``is_done`` says that the call has done its work, and was not refused: then it has used its grants and its approval,
+    whatever it charged. In the open transaction, before the receipts are written. Raises Moved when one of them is not
+    there any more.
     """
     ids = {each.id for each in used}
     done = _payments().filter(pk__in=ids, state=State.CAPTURED, is_wanted=True)
@@ -378,16 +373,17 @@ def finish(purse: Purse, used: Sequence[Charge], key: SigningKey, *, is_done: bo
         raise Moved
     rest = [each for each in purse.payments.values() if each.id not in ids]
     if is_done:
-        _keep_approval(rest)
+        _keep_holds(rest)
     return end(rest, key)
 
 
-def _keep_approval(found: Sequence[Payment]) -> None:
-    """Whatever becomes of these payments, now or later: they do not give the approval back that they had taken."""
+def _keep_holds(found: Sequence[Payment]) -> None:
+    """Whatever becomes of these payments, now or later: they give neither the use back that they count, nor the
+    approval that they took."""
     for payment in found:
-        if payment.approval:
-            _payments().filter(pk=payment.pk).update(approval="")
-            payment.approval = ""
+        if payment.counts_use or payment.approval:
+            _payments().filter(pk=payment.pk).update(counts_use=False, approval="")
+            payment.counts_use, payment.approval = False, ""
 
 
 def end(found: Sequence[Payment], key: SigningKey) -> list[Refund]:

@@ -596,6 +596,30 @@ def test_an_approval_of_one_person_lets_no_call_through_for_another(provider: Te
 
 
 @pytest.mark.parametrize("behaviour", ["ok", "lost", "timeout"])
+def test_a_one_time_grant_is_used_once_also_when_the_call_charges_nothing_in_the_end(
+    provider: TestProvider, behaviour: str
+) -> None:
+    caller = buyer(one_time=True)
+    runs: list[int] = []
+
+    def till(inp: Any, ctx: Any) -> int:
+        runs.append(1)
+        if len(runs) == 1:
+            ctx.charge(inp["price"], "USD", item="tea")
+        return len(runs)
+
+    with selling(till), clock() as time:
+        provider.script(behaviour)
+        if behaviour != "ok":
+            assert refused(lambda: sell(caller)).code == "payment_unknown"
+        assert answer(sell(caller)) == 2
+        time.forward(60)
+        settling.sweep()
+        assert refused(lambda: sell(caller, number=2)).code == "grant_used"
+    assert (spent(), provider.taken()) == ([(0, 1)], 0)
+
+
+@pytest.mark.parametrize("behaviour", ["ok", "lost", "timeout"])
 def test_an_approval_lets_one_call_through_also_when_that_charges_nothing_in_the_end(
     provider: TestProvider, behaviour: str
 ) -> None:
