@@ -18,12 +18,12 @@ from django.test import override_settings
 
 import agentweb
 from agentweb import action, conf, page
-from agentweb.access import checks as access_checks
 from agentweb.access.models import SiteKey
 from agentweb.catalog.checks import check_declarations
 from agentweb.catalog.faults import DANGEROUS, FaultId
 from agentweb.catalog.registry import registry
 from agentweb.checks import check_anything_declared, check_distribution, check_settings
+from agentweb.conf import runs
 from agentweb.doctor.keys_probes import no_key
 from tests.catalog.declarations import handler
 
@@ -226,7 +226,7 @@ def test_a_site_without_a_signing_key_is_told_where_something_is_signed_with_it(
 ) -> None:
     settings.AGENTWEB = {**settings.AGENTWEB, "ROOMS": on}
     settings.DEBUG = False
-    monkeypatch.setattr(access_checks, "_is_test_run", lambda: False)
+    monkeypatch.setattr(runs, "is_test", lambda: False)
     SiteKey.objects.all().delete()
     found = [each.id for each in checks.run_checks(tags=["agentweb"], databases=["default"])]
     assert ("agentweb.W033" in found) is is_told

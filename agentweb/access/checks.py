@@ -6,7 +6,6 @@ Those that ask the database are tagged ``database`` and run with ``check --datab
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from django.db import DatabaseError, connections
 from agentweb.access import site_keys
 from agentweb.access.models import SiteKey
 from agentweb.access.rows import database
+from agentweb.conf import runs
 
 _FULL: Final = 2
 _OPTIONS_HINT: Final = (
@@ -77,7 +77,7 @@ def check_site_key(databases: Sequence[str] | None = None, **kwargs: Any) -> lis
     except DatabaseError:
         return []  # not migrated yet, which Django says itself
     found: list[CheckMessage] = []
-    if not (settings.DEBUG or _is_test_run() or any(row.is_active for row in rows)):
+    if not (settings.DEBUG or runs.is_test() or any(row.is_active for row in rows)):
         found.append(
             Warning(
                 "The site has no signing key, so it can issue neither grants nor receipts.",
@@ -100,16 +100,6 @@ def check_site_key(databases: Sequence[str] | None = None, **kwargs: Any) -> lis
                 )
             )
     return found
-
-
-def _is_test_run() -> bool:
-    """Is this process between Django's ``setup_test_environment`` and its end, as under every test runner?
-
-    The state is where Django itself looks, so no name of a command or a database is guessed from. Not imported: a
-    process that tests nothing has no need of ``django.test``.
-    """
-    state = getattr(sys.modules.get("django.test.utils"), "_TestState", None)
-    return hasattr(state, "saved_data")
 
 
 def _mode(options: dict[str, Any]) -> str:

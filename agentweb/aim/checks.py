@@ -21,6 +21,7 @@ from agentweb import conf
 from agentweb.aim import mount
 from agentweb.aim.routes import ROUTES
 from agentweb.catalog.registry import registry
+from agentweb.conf import runs
 from agentweb.http import cors
 from agentweb.http.doors import advertised
 from agentweb.http.mount import mount_prefix
@@ -35,7 +36,7 @@ _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 def check_scheme(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """E080. A tunnel or a test may well be plain on the machine itself."""
     parts = urlsplit(str(conf.get("ORIGIN") or ""))
-    if parts.scheme != "http" or settings.DEBUG or parts.hostname in _LOCAL:
+    if parts.scheme != "http" or settings.DEBUG or runs.is_test() or parts.hostname in _LOCAL:
         return []
     return [
         Error(

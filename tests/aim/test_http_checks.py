@@ -13,6 +13,7 @@ from django.urls import include, path, re_path
 from agentweb import action, urls
 from agentweb.aim.checks import CHECKS, check_addresses
 from agentweb.catalog.registry import registry
+from agentweb.conf import runs
 from agentweb.http import doors
 
 
@@ -189,19 +190,26 @@ def test_nothing_is_said_of_a_site_that_does_not_include_it(settings: Any) -> No
 
 @pytest.mark.requirement("AIM-S1.1")
 @pytest.mark.parametrize(
-    ("origin", "debug", "expected"),
+    ("origin", "debug", "tests", "expected"),
     [
-        ("http://shop.example", False, ["agentweb.E080"]),
-        ("http://shop.example", True, []),
-        ("https://shop.example", False, []),
-        ("http://127.0.0.1:8000", False, []),
-        ("http://localhost:8000", False, []),
-        (None, False, []),
+        ("http://shop.example", False, False, ["agentweb.E080"]),
+        ("http://shop.example", True, False, []),
+        ("http://shop.example", False, True, []),
+        ("https://shop.example", False, False, []),
+        ("http://127.0.0.1:8000", False, False, []),
+        ("http://localhost:8000", False, False, []),
+        (None, False, False, []),
     ],
 )
 def test_the_messenger_is_served_by_https(
-    settings: Any, origin: str | None, debug: bool, expected: list[str]
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    origin: str | None,
+    debug: bool,
+    tests: bool,
+    expected: list[str],
 ) -> None:
+    monkeypatch.setattr(runs, "is_test", lambda: tests)
     settings.ROOT_URLCONF = Sound
     settings.DEBUG = debug
     settings.AGENTWEB = {"ORIGIN": origin}

@@ -87,4 +87,4 @@ def test_an_input_without_its_wrapper_is_told_where_it_goes() -> None:
         "product": "There is no member 'product' here; put it into 'input': {\"input\": {…}}."
     }
     wrapped = refused(invoke.read, {"actionId": "buy", "input": {}, "product": "tea"})
-    assert messages(wrapped)["product"].endswith("known here: actionId, page, input.")
+    assert messages(wrapped)["product"].endswith("known here: actionId, input, page.")

@@ -12,6 +12,7 @@ from django.urls import include, path
 
 from agentweb.catalog.registry import registry
 from agentweb.catalog.words import action
+from agentweb.conf import runs
 from agentweb.index import checks, urls
 
 
@@ -76,7 +77,10 @@ def test_an_action_at_or_below_the_index_s_addresses_is_named(address: str) -> N
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST", "::1"])
-def test_an_index_that_strangers_may_turn_on_its_own_machine_is_warned_of(settings: Any, host: str) -> None:
+def test_an_index_that_strangers_may_turn_on_its_own_machine_is_warned_of(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    monkeypatch.setattr(runs, "is_test", lambda: False)
     index = {"ALLOW_HOSTS": ["intranet.example", host]}
     settings.AGENTWEB = {**settings.AGENTWEB, "INDEX": index}
     [found] = checks.check_hosts(None)
@@ -86,3 +90,6 @@ def test_an_index_that_strangers_may_turn_on_its_own_machine_is_warned_of(settin
     settings.AGENTWEB = {**settings.AGENTWEB, "INDEX": index}
     settings.DEBUG = True
     assert checks.check_hosts(None) == []
+    settings.DEBUG = False
+    monkeypatch.setattr(runs, "is_test", lambda: True)
+    assert checks.check_hosts(None) == [], "DEBUG is off in every test run"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agentweb.checks import check_settings
+from agentweb.conf import runs
 from agentweb.doctor.money_probes import unsettled_payments
 from agentweb.ledger.checks import check_money
 from agentweb.models import Payment
@@ -30,6 +31,13 @@ def found(settings: Any, **values: Any) -> list[str | None]:
     return [each.id for each in check_money(None)]
 
 
+@pytest.fixture
+def production(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the checks see where no test runs."""
+    monkeypatch.setattr(runs, "is_test", lambda: False)
+
+
+@pytest.mark.usefixtures("production")
 @pytest.mark.parametrize(
     ("path", "ids"),
     [
@@ -47,6 +55,12 @@ def test_a_provider_that_is_none_and_one_that_takes_no_money_are_told(
     assert found(settings, PAYMENTS=path) == ids
 
 
+def test_the_test_provider_may_be_used_in_a_test_run(settings: Any) -> None:
+    assert settings.DEBUG is False
+    assert found(settings, PAYMENTS="agentweb.testing.payments.TestProvider") == []
+
+
+@pytest.mark.usefixtures("production")
 def test_the_test_provider_may_be_tried_under_debug(settings: Any) -> None:
     settings.DEBUG = True
     assert found(settings, PAYMENTS="agentweb.testing.payments.TestProvider") == []

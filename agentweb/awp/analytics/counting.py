@@ -15,11 +15,11 @@ import threading
 import time
 from typing import Final
 
-from django.core import mail
 from django.db import connections, router
 
 from agentweb.access.database import not_awaiting_the_disk
 from agentweb.awp.analytics.models import AgentRequests
+from agentweb.conf import runs
 from agentweb.wire.clock import from_unix, now
 
 logger = logging.getLogger("agentweb.awp")
@@ -90,7 +90,9 @@ class Counts:
         return sum(taken.values())
 
     def _start(self) -> None:
-        if _is_test_run():
+        if runs.is_test():
+            # A thread of ours would write into a test's database, from beside its transaction. Tests that look at
+            # counts write them themselves.
             return
         self.thread = threading.Thread(target=self._run, name="agentweb-analytics", daemon=True)
         self.thread.start()
@@ -131,12 +133,6 @@ def _begin_anew() -> None:
 
 
 os.register_at_fork(after_in_child=_begin_anew)
-
-
-def _is_test_run() -> bool:
-    """Whether Django's test environment is set up: there a thread of ours would write into a test's database, from
-    beside its transaction. Tests that look at counts write them themselves."""
-    return hasattr(mail, "outbox")
 
 
 def _add_up(taken: dict[Key, int]) -> None:
