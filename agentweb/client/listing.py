@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agentweb.client.crawling import About
+from agentweb.client.flows.costs import flow_cost
 from agentweb.client.manifest import EFFECTS, NAME, DeclaredCost, Manifest, ManifestAction, ManifestFlow
 from agentweb.client.ranking_actions import action_impacts
-from agentweb.wire.money import MAX_MINOR, format_amount
+from agentweb.wire.money import format_amount
 from agentweb.wire.visible import visible
 
 ACTION: Final = "action"
@@ -29,8 +30,9 @@ _GRAVEST: Final = ("read", "write", "send", "delete", "spend")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One action or flow. ``amount`` is in minor units, None where it has none or an input says it; a flow has the
-    gravest ``effect`` of its steps. ``terms`` are what ``client.ranking`` calls impacts."""
+    """One action or flow. ``amount`` is in minor units, None where it has none or an input says it, or where it shows
+    only as a flow runs; a flow has the gravest ``effect`` of its steps. ``terms`` are what ``client.ranking`` calls
+    impacts."""
 
     kind: str
     name: str
@@ -49,7 +51,9 @@ class Entry:
             return None
         if self.cost_field is not None:
             return {"currency": self.currency, "field": self.cost_field}
-        return {"currency": self.currency, "amount": format_amount(self.amount or 0, self.currency)}
+        if self.amount is None:
+            return {"currency": self.currency}
+        return {"currency": self.currency, "amount": format_amount(self.amount, self.currency)}
 
 
 def entries_of(manifest: Manifest, about: About | None = None) -> list[Entry]:
@@ -109,16 +113,15 @@ def _action(action: ManifestAction, flows: list[str], site: str) -> Entry:
 def _flow(flow: ManifestFlow, manifest: Manifest, site: str) -> Entry:
     steps = [manifest.actions[name] for name in _steps(flow) if name in manifest.actions]
     effect = max((step.effect for step in steps), key=_GRAVEST.index, default="read")
-    costs = {step.cost.currency for step in steps if step.cost is not None}
-    fixed = [step.cost.amount for step in steps if step.cost is not None]
-    is_fixed = len(costs) == 1 and None not in fixed and sum(amount or 0 for amount in fixed) <= MAX_MINOR
+    cost = flow_cost(flow, manifest.actions) or DeclaredCost("")
     return Entry(
         kind=FLOW,
         name=flow.name,
         description=shown(flow.description),
         effect=effect,
-        currency=costs.pop() if is_fixed else None,
-        amount=sum(amount or 0 for amount in fixed) if is_fixed else None,
+        currency=cost.currency or None,
+        amount=cost.amount,
+        cost_field=None if cost.field is None else shown(cost.field),
         terms=action_impacts(
             name=flow.name,
             description=flow.description[:_MAX_READ],

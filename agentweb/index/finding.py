@@ -185,7 +185,8 @@ def _cost(entry: IndexedEntry) -> dict[str, str] | None:
     if not entry.currency:
         return None
     if entry.amount is None:
-        return {"currency": entry.currency, "field": entry.cost_field}
+        # A flow may pay what a step of it answers, which no input says.
+        return {"currency": entry.currency} | ({"field": entry.cost_field} if entry.cost_field else {})
     return {"currency": entry.currency, "amount": format_amount(entry.amount, entry.currency)}
 
 

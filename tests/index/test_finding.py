@@ -82,6 +82,26 @@ def test_flows_are_results_with_the_gravest_effect_and_the_cost_of_their_steps()
     assert "shop.example/printer_broken" not in names("printer")
 
 
+@pytest.mark.parametrize(
+    ("price", "cost"),
+    [
+        ("$input.most", {"currency": "USD", "field": "most"}),
+        ("$steps.0.price", {"currency": "USD"}),
+    ],
+    ids=["input", "output"],
+)
+def test_a_flow_whose_price_is_told_later_says_its_currency(price: str, cost: dict[str, Any]) -> None:
+    by_input = {"type": "object", "properties": {"price": {"type": "string"}}}
+    paying = an_action("pay_up", "Pay.", "spend", cost={"currency": "USD", "field": "price"}, input=by_input)
+    steps = [{"action": "look_up", "with": {}}, {"action": "pay_up", "with": {"price": price}}]
+    keep(
+        "shop.example", an_action("look_up", "Look."), paying, flows=[{"name": "get_stamps", "steps": steps}]
+    )
+    asked = {"currency": "USD", "effect": "spend", "max_cost": "3"}
+    [first] = [each for each in found("stamps", **asked)["results"] if each["type"] == "flow"]
+    assert first["cost"] == cost
+
+
 def test_equal_ones_stand_by_site_and_name() -> None:
     for site in ("b.example", "Z.example".lower(), "a.example"):
         keep(site, an_action("sell_two", "Stamps."), an_action("sell_one", "Stamps."))
