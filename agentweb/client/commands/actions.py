@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentweb.client.agent import AgentClient
-from agentweb.client.commands.saying import Add, Said, is_watched, plain, say
+from agentweb.client.commands.saying import Add, Said, is_watched, plain, quoted, say
 from agentweb.client.flows.plan import FlowPlan
 from agentweb.client.flows.running import FlowResult
 from agentweb.client.invoking import ActionResult
@@ -81,17 +81,17 @@ def _listed(manifest: Manifest) -> Iterator[str]:
     yield manifest.site
     for action in manifest.actions.values():
         scope = f" {action.scope}" if action.scope else ""
-        yield f"{action.name} ({action.effect}{scope}): {action.description}"
+        yield f"{action.name} ({action.effect}{scope}): {quoted(action.description)}"
     for flow in manifest.flows.values():
         if flow.problems:
             first = flow.problems[0]
-            yield f"(flow {flow.name} cannot run: {first['pointer']}: {first['message']})"
+            yield f"(flow {flow.name} cannot run: {quoted(first['pointer'])}: {quoted(first['message'])})"
         else:
             steps = ", ".join(str(step["action"]) for step in flow.steps if isinstance(step, dict))
-            yield f"flow {flow.name} ({steps}): {flow.description}"
+            yield f"flow {flow.name} ({steps}): {quoted(flow.description)}"
     left_out = {problem["pointer"].split("/")[2]: problem for problem in manifest.unusable}
     for each in left_out.values():
-        yield f"({each['pointer']} cannot be used: {each['message']})"
+        yield f"({quoted(each['pointer'])} cannot be used: {quoted(each['message'])})"
 
 
 def _call(agent: AgentClient, options: argparse.Namespace) -> Said:

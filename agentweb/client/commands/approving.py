@@ -10,7 +10,7 @@ from agentweb.client.agent import AgentClient
 from agentweb.client.approvals.policy import ApprovalPolicy
 from agentweb.client.approvals.records import Approval
 from agentweb.client.commands.actions import said_of
-from agentweb.client.commands.saying import Add, Said, plain, say
+from agentweb.client.commands.saying import Add, Said, plain, quoted, say
 from agentweb.wire.errors import AgentError, ClientError, Code
 from agentweb.wire.money import parse_amount
 from agentweb.wire.strict_json import dumps
@@ -71,7 +71,7 @@ def question_lines(approval: Approval) -> list[str]:
     asked = approval.question
     lines = [asked.message, f"  input: {dumps(asked.input).decode()}"]
     if asked.description:
-        lines.append(f"  the site says of it: {asked.description}")
+        lines.append(f"  the site says of it: {quoted(asked.description)}")
     if asked.grant is not None:
         lines.append(f"  under grant {asked.grant}")
     return [plain(line) for line in lines]

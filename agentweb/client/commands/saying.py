@@ -6,14 +6,21 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, Final, Protocol, TextIO
 
 from agentweb.client.commands.streams import escaped
+from agentweb.client.errors import MAX_MESSAGE
 from agentweb.wire.errors import AgentError, Code
 from agentweb.wire.strict_json import dumps
 
 Said = tuple[Any, Iterable[str]]
 """The document for ``--json`` (an iterator: one document after the other), and the lines for people."""
+
+LONGEST: Final = 500
+"""Characters of a text of a site that are shown to a person."""
+_MOST: Final = 100
+"""Lines of one kind about an error; with ``--json`` there are all."""
 
 # Line ends of Unicode and what moves a cursor, which JSON may hold as they are, inside strings only.
 _NOT_PLAIN: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -58,6 +65,15 @@ def plain(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
+def quoted(text: str, longest: int = LONGEST) -> str:
+    """A text of a site within a line of ours: no longer, and each run of blanks is one.
+
+    Blanks that fill up the line would let it begin the next one, as if we had said what stands there.
+    """
+    text = " ".join(plain(text[: 4 * longest]).split())
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
 def json_lines(document: Any) -> Iterator[str]:
     """One JSON value on a line; of a command that gives several, each on its own."""
     for each in document if isinstance(document, Iterator) else (document,):
@@ -72,13 +88,15 @@ def print_error(error: AgentError, *, as_json: bool) -> None:
         return
     body = error.as_dict()
     whole = "the manifest" if error.code == Code.MANIFEST_INVALID else "the input"
-    say(plain(f"{body.pop('code')}: {body.pop('message')}"), sys.stderr)
-    for problem in body.pop("problems", None) or []:
+    say(f"{quoted(str(body.pop('code')))}: {quoted(str(body.pop('message')), MAX_MESSAGE)}", sys.stderr)
+    for problem in (body.pop("problems", None) or [])[:_MOST]:
         where = problem.get("pointer") or whole
-        say(plain(f"  {where}: {problem.get('message', problem.get('code', ''))}"), sys.stderr)
-    for name, value in body.items():
-        shown = value if isinstance(value, str) else dumps(value).decode()
-        say(plain(f"  {name}: {shown}"), sys.stderr)
+        said = problem.get("message", problem.get("code", ""))
+        say(f"  {quoted(str(where))}: {quoted(str(said), MAX_MESSAGE)}", sys.stderr)
+    for name, value in islice(body.items(), _MOST):
+        # JSON is whole: somebody copies the request for a grant from here.
+        shown = quoted(value, MAX_MESSAGE) if isinstance(value, str) else plain(dumps(value).decode())
+        say(f"  {quoted(name)}: {shown}", sys.stderr)
 
 
 def is_watched() -> bool:
