@@ -242,7 +242,7 @@ def _ident(intent: str, ordinal: int, attempt: int) -> str:
 def charge(payment: Payment) -> Answer:
     """Ask the provider to take the money, again too. In no transaction."""
     return providers.charge(
-        providers.named(payment.provider),
+        providers.remembered(payment.provider),
         ChargeOrder(
             id=payment.id,
             amount=payment.amount,

@@ -175,6 +175,34 @@ def named(path: str) -> Named:
     return Named(path, provider)
 
 
+def remembered(path: str) -> Named:
+    """The provider of a row, which was the site's when the row was written. Of one that cannot be made any more nobody
+    knows how anything stands, until it can."""
+    try:
+        return named(path)
+    except Exception as error:
+        return Named(path, _Gone(error))
+
+
+class _Gone(PaymentProvider):
+    """``why`` it cannot be asked stands in the log whenever it should be."""
+
+    def __init__(self, why: Exception) -> None:
+        self._why = why
+
+    def charge(self, order: ChargeOrder) -> Answer:
+        raise self._why
+
+    def find(self, charge_id: str) -> Answer:
+        raise self._why
+
+    def cancel(self, charge_id: str) -> Answer:
+        raise self._why
+
+    def refund(self, order: RefundOrder) -> Answer:
+        raise self._why
+
+
 def _forget(*, setting: str, **_more: Any) -> None:
     if setting == "AGENTWEB":
         named.cache_clear()

@@ -156,7 +156,7 @@ def carry_out(refund_id: str) -> Refund:
         return refund
     payment = _payments().get(pk=refund.receipt_id)
     answer = providers.refund(
-        providers.named(payment.provider),
+        providers.remembered(payment.provider),
         RefundOrder(
             id=refund.id,
             charge_id=payment.id,

@@ -95,7 +95,7 @@ def settle(ident: str) -> None:
     if payment is not None and payment.state in _UNSETTLED:
         _settle(payment)
     elif payment is not None and payment.state in payments.OVER:
-        answer = providers.find(providers.named(payment.provider), payment.pk)
+        answer = providers.find(providers.remembered(payment.provider), payment.pk)
         if answer.state is Outcome.CAPTURED:
             payments.capture(payment, answer)  # which says aloud that it is too late
 
@@ -161,7 +161,7 @@ def _settle(payment: Payment) -> str:
 
 def _ask(payment: Payment) -> bool:
     """Ask the provider how a pending payment stands, and note it; whether it knew."""
-    by = providers.named(payment.provider)
+    by = providers.remembered(payment.provider)
     answer, end = providers.find(by, payment.pk), State.DECLINED
     if answer.state in {Outcome.ABSENT, Outcome.PENDING} and _is_over(payment):
         # What was never heard of may be on its way yet: only the provider can see to it that it does not come.

@@ -373,6 +373,24 @@ def test_a_refund_that_nobody_asks_for_again_is_finished_by_the_sweep(
     assert (len(provider.refunds()), spent()) == (1, 0)
 
 
+@pytest.mark.parametrize("path", ["nowhere.Provider", "tests.agent_actions.test_refunds.policy"])
+def test_a_refund_at_a_provider_that_is_gone_waits_until_it_is_back(
+    buyer: TestAgent, provider: Any, path: str
+) -> None:
+    receipt = paid(buyer)
+    there = Payment.objects.get().provider
+    Payment.objects.update(provider=path)
+    for _ in range(2):
+        answer = ask(buyer, receipt)
+        assert (answer.status_code, error_of(answer)["code"]) == (503, "payment_unknown")
+        assert error_of(answer)["refund"]["state"] == "processing"
+    headers, body = provider.event(receipt)
+    assert send("POST", f"/{PAYMENT_EVENTS}", body, **named(headers)).status_code == 204
+    Payment.objects.update(provider=there)
+    assert ask(buyer, receipt).json()["refund"]["state"] == "done"
+    assert (provider.taken(), Refund.objects.count()) == (0, 1)
+
+
 # -- webhooks
 
 
