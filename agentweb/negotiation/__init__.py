@@ -7,9 +7,10 @@
 
 
     def negotiate(offer, ctx):
-        product = Product.objects.filter(sku=offer.terms.get("product_id")).first()
-        if product is None:
-            return reject("We do not sell that.")
+        sku = offer.terms.get("product_id")
+        product = Product.objects.filter(sku=sku).first() if isinstance(sku, str) else None
+        if product is None or len(offer.terms) > 1:
+            return reject("Name the product_id of something that we sell, and nothing else.")
         return Bargain(product.price, floor=product.lowest, currency="USD").answer(offer)
 """
 

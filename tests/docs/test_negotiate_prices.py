@@ -45,6 +45,9 @@ def test_an_agent_bargains_with_the_function_of_the_page_and_buys(
         for product in ("sku-2", {}, [], 1, True, None):
             refused = agent.post(NEGOTIATIONS, {"terms": {"product_id": product}, **opening}).json()
             assert (refused["state"], refused["note"][:4]) == ("rejected", "Name")
+        more = {"product_id": "sku-1", "quantity": 1, "and": "sku-9"}
+        refused = agent.post(NEGOTIATIONS, {"terms": more, **opening}).json()
+        assert (refused["state"], refused["note"][:2]) == ("rejected", "We")
         talk = agent.post(NEGOTIATIONS, {"terms": {"product_id": "sku-1", "quantity": 1}, **opening}).json()
         agreed = agent.post(f"{NEGOTIATIONS}/{talk['id']}", {"accept": 1}).json()["agreement"]
         assert 70 < float(agreed["price"]) < 100
