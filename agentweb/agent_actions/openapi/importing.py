@@ -242,6 +242,13 @@ def _entry(
     if words.get("scope") is not None:
         entry["scope"] = words["scope"]
         _check_scope(entry["scope"], where, report)
+    elif entry["effect"] != Effect.READ:
+        report.note(
+            where,
+            "scope",
+            f"It has effect {entry['effect']} and no scope, so agents may call it under any grant of the site; say "
+            "scope in the overlay or x-agent-scope.",
+        )
     entry["input"] = found.schema
     if words.get("cost") is not None:
         entry["cost"] = words["cost"]

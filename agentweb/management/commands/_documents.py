@@ -38,26 +38,65 @@ def _scalar(value: Any) -> str:
     return dumps(value).decode()
 
 
-def compared(command: BaseCommand, path: Path, text: str) -> None:
-    """Raises CommandError, after a diff, when the file is not this text."""
+class FileError(CommandError):
+    """A file that is not as it is to be. ``code`` is for machines; ``diff`` shows a file that is another one."""
+
+    def __init__(self, code: str, message: str, diff: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.diff = diff
+
+    def as_dict(self) -> dict[str, str]:
+        found = {"code": self.code, "message": str(self)}
+        return found | {"diff": self.diff} if self.diff else found
+
+
+def compared(path: Path, text: str) -> None:
+    """Raises FileError ``missing``, ``unreadable`` or ``different`` when the file is not this text."""
     try:
         there = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise CommandError(f"{path} is missing.") from None
+        raise FileError("missing", f"{path} is missing.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{path} cannot be read: {error}") from None
-    if there == text:
-        command.stdout.write(f"{path} is up to date.")
+        raise FileError("unreadable", f"{path} cannot be read: {error}") from None
+    if there != text:
+        lines = unified_diff(
+            there.splitlines(keepends=True),
+            text.splitlines(keepends=True),
+            f"{path} (there)",
+            f"{path} (now)",
+        )
+        raise FileError(
+            "different", f"{path} is not up to date; run the command without --check.", "".join(lines)
+        )
+
+
+def delivered(command: BaseCommand, path: Path, text: str, what: str, *, is_check: bool) -> None:
+    """Write the file, or with ``is_check`` compare it, and say so; ``what`` is what is in it, as "7 actions"."""
+    if not is_check:
+        written(path, text)
+        command.stdout.write(f"{path} is written: {what}.")
         return
-    lines = unified_diff(
-        there.splitlines(keepends=True), text.splitlines(keepends=True), f"{path} (there)", f"{path} (now)"
+    try:
+        compared(path, text)
+    except FileError as error:
+        command.stdout.write(error.diff, ending="")
+        raise
+    command.stdout.write(f"{path} is up to date: {what}.")
+
+
+def counted(manifest: Mapping[str, Any]) -> str:
+    """``7 actions`` of a manifest, and its flows where it has some."""
+    numbers = {"action": len(manifest["actions"]), "flow": len(manifest.get("flows", []))}
+    return ", ".join(
+        f"{count} {name}{'' if count == 1 else 's'}"
+        for name, count in numbers.items()
+        if count or name == "action"
     )
-    command.stdout.write("".join(lines), ending="")
-    raise CommandError(f"{path} is not up to date; run the command without --check.")
 
 
 def written(path: Path, text: str) -> None:
-    """The whole file or none of it."""
+    """The whole file or none of it. Raises FileError ``unwritable``."""
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".tmp")
         try:
@@ -70,4 +109,4 @@ def written(path: Path, text: str) -> None:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror or error}.") from None
+        raise FileError("unwritable", f"{path} cannot be written: {error.strerror or error}.") from None

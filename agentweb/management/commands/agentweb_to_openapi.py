@@ -11,7 +11,7 @@ from agentweb import exports, rooms
 from agentweb.access import callers
 from agentweb.agent_actions.documents import manifest_for
 from agentweb.agent_actions.openapi.exporting import openapi_from
-from agentweb.management.commands._documents import compared, pretty, written
+from agentweb.management.commands._documents import counted, delivered, pretty
 from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.management.commands._script_name import add_script_name, mounted
 from agentweb.wire.strict_json import loads
@@ -50,9 +50,7 @@ class Command(MigratedCommand):
             raise CommandError(str(error)) from None
         manifest: Any = loads(content, max_bytes=_MAX_BYTES)
         text = pretty(openapi_from(manifest, origin=place.origin, title=options["title"]))
-        if options["check"]:
-            compared(self, Path(options["out"]), text)
-        elif options["out"] is None:
+        if options["out"] is None:
             self.stdout.write(text, ending="")
         else:
-            written(Path(options["out"]), text)
+            delivered(self, Path(options["out"]), text, counted(manifest), is_check=options["check"])

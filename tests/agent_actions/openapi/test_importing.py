@@ -66,8 +66,10 @@ def test_what_gets_lost_and_what_to_look_at_is_said_where_it_is() -> None:
     ]
     assert said(found, Level.NOTE) == [
         ("POST /dogs (addDog)", "media_type"),
+        ("PUT /dogs/{id} (replaceDog)", "scope"),
         ("PUT /dogs/{id} (replaceDog)", "query"),
         ("POST /families (addFamily)", "optional_body"),
+        ("POST /families (addFamily)", "scope"),
     ]
 
 
@@ -324,6 +326,17 @@ def test_spending_and_sending_are_never_guessed_and_words_that_sound_like_it_are
     ]
     quiet = manifest_from(a_document(*operations), {"operations": {"checkout": {"effect": "write"}}})
     assert [each.where for each in quiet.report.findings if each.code == "effect"] == [told[1][0]]
+
+
+@pytest.mark.parametrize(("method", "is_told"), [("delete", True), ("post", True), ("get", False)])
+def test_an_effect_without_a_scope_is_to_be_looked_at(method: str, is_told: bool) -> None:
+    document = a_document((method, "/orders", {"operationId": "orders"}))
+    told = [each.message for each in manifest_from(document).report.findings if each.code == "scope"]
+    assert [
+        f"effect {'delete' if method == 'delete' else 'write'} and no scope" in each for each in told
+    ] == [True] * is_told
+    scoped = manifest_from(document, {"operations": {"orders": {"scope": "orders:write"}}})
+    assert "scope" not in {each.code for each in scoped.report.findings}
 
 
 @pytest.mark.parametrize(
