@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -52,6 +53,15 @@ def test_what_is_due_is_settled(provider: Any) -> None:
     assert provider.taken() == 0
 
 
+def test_several_are_told_in_the_plural_and_times_as_people_write_them(provider: Any) -> None:
+    with clock(datetime(2027, 1, 31, 9, 0, tzinfo=UTC).timestamp()) as time:
+        lost("timeout")
+        lost("timeout")
+        assert "  2027-01-31 09:00:00 UTC  pay: timeout" in said("--list")
+        time.forward(2 * 3_600)
+        assert said().splitlines() == ["2 payments cancelled", "0 open"]
+
+
 def test_what_is_named_is_looked_at_now(provider: Any) -> None:
     lost("lost")
     payment = Payment.objects.get()
@@ -72,8 +82,13 @@ def test_a_worker_settles_them_in_its_turn(provider: Any, caplog: pytest.LogCapt
         lost("lost")
         time.forward(2 * 3_600)
         with caplog.at_level(logging.INFO, "agentweb.worker"):
-            call_command("agentweb_worker", "--once", stdout=io.StringIO())
-        assert "Settled: 1 payment_done" in caplog.text
+            out = io.StringIO()
+            call_command("agentweb_worker", "--once", stdout=out)
+            assert out.getvalue().endswith("; settled: 1 payment done\n")
+            out = io.StringIO()
+            call_command("agentweb_worker", "--once", "--json", stdout=out)
+            assert json.loads(out.getvalue())["settled"] == {}
+        assert "Settled: 1 payment done" in caplog.text
         assert upkeep.settle_payments_if_due(lambda: False) is not None
         assert upkeep.settle_payments_if_due(lambda: False) is None, "somebody did just now"
         assert upkeep.settle_payments_if_due(lambda: True) is None

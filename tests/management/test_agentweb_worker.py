@@ -16,7 +16,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from agentweb import upkeep
+from agentweb import conf, upkeep
 from agentweb.aim import consumers
 from agentweb.aim.models import Account, LogConsumer
 from agentweb.management.commands import agentweb_worker
@@ -49,6 +49,20 @@ def test_once_does_everything_that_is_due() -> None:
 def test_once_says_in_words_what_it_did() -> None:
     post(agent("ann"), agent("bob"))
     assert once() == "2 events swept, 0 signals sent, 0 left; deleted: nothing\n"
+
+
+@pytest.mark.django_db
+def test_once_says_what_it_did_of_what_others_do_beside(settings: Any) -> None:
+    settings.AGENTWEB = {
+        **settings.AGENTWEB,
+        "ROOMS": list(conf.ROOMS),
+        "PAYMENTS": "tests.support.payments.Impatient",
+    }
+    said = once()
+    assert said.endswith("; deleted: nothing; settled: nothing; 0 sites looked at, 0 sites failed\n")
+    told = json.loads(once("--json"))
+    assert (told["settled"], told["unsettled"]) == ({}, 0)
+    assert told["background"] == {"sites_looked_at": 0, "sites_failed": 0}
 
 
 @pytest.mark.django_db

@@ -83,7 +83,7 @@ def test_a_url_is_asked_over_the_network(served: str, sound: SoundSite) -> None:
     ("options", "said"),
     [
         (["shop.example"], "'shop.example' cannot be called"),
-        (["https://10.0.0.1"], "not public"),
+        (["https://10.0.0.1"], "not public; .* add --allow-private"),
         (["https://127.0.0.1:1"], "No connection"),
         (["--pages", "x"], "--pages: 'x' is not a whole number"),
         (["--pages", "-1"], "--pages: '-1'"),

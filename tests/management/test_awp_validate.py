@@ -134,7 +134,10 @@ def test_a_url_of_a_site_or_of_a_manifest_is_fetched(served: str, sound: SoundSi
     [
         ("nothing-here.json", "nothing-here.json cannot be read: No such file"),
         (".", "cannot be read: Is a directory"),
-        ("https://10.0.0.1/", "not public"),
+        (
+            "https://10.0.0.1/",
+            "not public; it is not called. For a site on this machine .* add --allow-private",
+        ),
         ("http://shop.example/", "https"),
         ("gopher://shop.example/", "cannot be called"),
         ("https://[", "Invalid IPv6"),

@@ -66,7 +66,9 @@ def test_only_what_is_due_is_asked(sites: Any) -> None:  # noqa: F811
 
 def test_a_site_in_a_private_network_is_called_where_the_person_says_so(site: Site, settings: Any) -> None:  # noqa: F811
     settings.AGENTWEB["INDEX"]["ALLOW_HOSTS"] = []
-    assert call("crawl_manifests", site.url)[2] is not None
+    err, failure = call("crawl_manifests", site.url)[1:]
+    assert failure is not None
+    assert "add --allow-private" in err
     assert call("crawl_manifests", site.url, "--allow-private")[2] is None
 
 

@@ -49,7 +49,11 @@ OVER_THE_NETWORK: Final = Bounds(pages=20, requests=400, seconds=120.0, max_byte
 
 
 class NotReachedError(Exception):
-    """The site answers nothing at all; the message says why."""
+    """The site answers nothing at all; the message says why, and ``refusal`` what the client refused, if it did."""
+
+    def __init__(self, why: str, refusal: ClientError | None = None) -> None:
+        super().__init__(why)
+        self.refusal = refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ class Reply:
     address: str
     answer: Answer | None
     why: str = ""
+    refusal: ClientError | None = None
 
     @property
     def status(self) -> int:
@@ -135,7 +140,7 @@ class Site:
         """``get`` of the first address. Raises NotReachedError when no answer comes, whatever it would be."""
         reply = self.get(address)
         if reply.answer is None:
-            raise NotReachedError(reply.why)
+            raise NotReachedError(reply.why, reply.refusal)
         return reply
 
     def local(self, url: object) -> str | None:
@@ -166,7 +171,7 @@ class Site:
         try:
             answer = self._asker.ask(method, address, {"User-Agent": USER_AGENT, **headers}, b"")
         except ClientError as error:
-            return Reply(address, None, error.message)
+            return Reply(address, None, error.message, error)
         except Exception as error:
             if not self.is_own:
                 raise

@@ -15,7 +15,7 @@ from django.core.management.base import CommandParser
 
 from agentweb import conf
 from agentweb.management.commands._texts import whole
-from agentweb.wire.errors import MoneyError
+from agentweb.wire.errors import ClientError, Code, MoneyError
 from agentweb.wire.grants import Mandate
 from agentweb.wire.http_signature import authority_of
 from agentweb.wire.money import parse_amount
@@ -51,8 +51,15 @@ def add_allow_private(parser: CommandParser) -> None:
     parser.add_argument(
         "--allow-private",
         action="store_true",
-        help="Call the URL although its host is in a private network.",
+        help="Call the URL although its host is this machine or in a private network.",
     )
+
+
+def private_hint(error: ClientError) -> str:
+    """What to do about a URL that the guard did not call; empty for every other error."""
+    if error.code != Code.SITE_UNREACHABLE or error.extra.get("reason") not in {"scheme", "address"}:
+        return ""
+    return " For a site on this machine or in your own network add --allow-private."
 
 
 def site_of(given: str | None, wrong: list[str]) -> str:

@@ -11,6 +11,7 @@ from django.core.management.base import CommandParser
 from agentweb.ledger import settling
 from agentweb.ledger.payment_models import Payment, Refund
 from agentweb.management.commands._migrated import MigratedCommand
+from agentweb.management.commands._settled import in_words
 from agentweb.wire.money import format_amount
 from agentweb.wire.visible import visible
 
@@ -41,14 +42,18 @@ class Command(MigratedCommand):
         if options["json"]:
             self.stdout.write(json.dumps({"ended": ended, "open": found}))
             return
-        for what, count in ended.items():
-            self.stdout.write(f"{count} {what.replace('_', ' ')}")
+        for line in in_words(ended):
+            self.stdout.write(line)
         for each in found:
             self.stdout.write(
-                f"{each['id']}  {each['state']}  {each['amount']} {each['currency']}  {each['since']}  "
+                f"{each['id']}  {each['state']}  {each['amount']} {each['currency']}  {_for_people(each['since'])}  "
                 f"{visible(each['what'])}"
             )
         self.stdout.write(f"{len(found)} open" if len(found) < _MOST else f"{_MOST} or more open")
+
+
+def _for_people(at: str) -> str:
+    return at.replace("T", " ").replace("+00:00", " UTC")
 
 
 def _open() -> list[dict[str, str]]:

@@ -28,6 +28,7 @@ from agentweb.ledger import providers, settling
 from agentweb.ledger.settling import Swept as Settled
 from agentweb.management.commands._migrated import MigratedCommand
 from agentweb.management.commands._repeating import SLICE_SECONDS, repeated
+from agentweb.management.commands._settled import in_words
 from agentweb.wire.clock import now_datetime
 
 logger = logging.getLogger("agentweb.worker")
@@ -58,9 +59,14 @@ class Command(MigratedCommand):
         every = _seconds(options["every"])
         if options["once"]:
             swept, cleared = sweep(every), upkeep.clear_expired()
-            _tell(settling.sweep())
-            rooms.background(lambda: False)
-            self._report(swept, cleared, as_json=options["json"])
+            settled = settling.sweep()
+            _tell(settled)
+            beside = {
+                "settled": settled.ended,
+                "unsettled": settled.left,
+                "background": rooms.background(_never),
+            }
+            self._report(swept, cleared, beside, as_json=options["json"])
             return
         with _until_told_to_end() as stop, _beside(stop):
             self._work(every, stop, as_json=options["json"])
@@ -92,16 +98,24 @@ class Command(MigratedCommand):
             status.wipe()
 
     def _report(
-        self, swept: Swept, cleared: dict[str, int] | None, *, as_json: bool, is_loop: bool = False
+        self,
+        swept: Swept,
+        cleared: dict[str, int] | None,
+        beside: dict[str, Any] | None = None,
+        *,
+        as_json: bool,
+        is_loop: bool = False,
     ) -> None:
+        """``beside``, with --once: what a loop does in threads of its own."""
         found = {"events": swept.events, "told": swept.told, "lag": swept.lag, "cleared": cleared or {}}
+        found |= beside or {}
         if as_json:
             self.stdout.write(json.dumps({"at": now_datetime().isoformat(timespec="seconds"), **found}))
             self.stdout.flush()
         elif not is_loop or any((cleared or {}).values()):
             gone = ", ".join(f"{n} {what.replace('_', ' ')}" for what, n in (cleared or {}).items() if n)
             swept_ones = f"{swept.events} events swept, {swept.told} signals sent, {swept.lag} left"
-            self.stdout.write(f"{swept_ones}; deleted: {gone or 'nothing'}")
+            self.stdout.write("; ".join([swept_ones, f"deleted: {gone or 'nothing'}", *_said(beside or {})]))
 
 
 @contextmanager
@@ -118,13 +132,29 @@ def _beside(stop: Callable[[], bool]) -> Iterator[None]:
         yield
 
 
+def _said(beside: dict[str, Any]) -> list[str]:
+    """Of payments, where there is a provider or something was open; of the rooms, what they did."""
+    found = []
+    settled = [*in_words(beside.get("settled", {}))]
+    if beside.get("unsettled"):
+        settled.append(f"{beside['unsettled']} open still")
+    if settled or (beside and providers.is_configured()):
+        found.append(f"settled: {', '.join(settled) or 'nothing'}")
+    done = [f"{count} {what.replace('_', ' ')}" for what, count in beside.get("background", {}).items()]
+    return [*found, ", ".join(done)] if done else found
+
+
+def _never() -> bool:
+    return False
+
+
 def _settle(stopping: Callable[[], bool]) -> None:
     _tell(upkeep.settle_payments_if_due(stopping))
 
 
 def _tell(settled: Settled | None) -> None:
     if settled is not None and settled.ended:
-        logger.info("Settled: %s", ", ".join(f"{n} {what}" for what, n in settled.ended.items()))
+        logger.info("Settled: %s", ", ".join(in_words(settled.ended)))
 
 
 class _Stop:

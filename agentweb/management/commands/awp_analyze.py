@@ -17,7 +17,7 @@ from agentweb.awp.content import published
 from agentweb.management.commands._awp import require_awp
 from agentweb.management.commands._counting import count_own_texts
 from agentweb.management.commands._migrated import MigratedCommand
-from agentweb.management.commands._options import add_allow_private
+from agentweb.management.commands._options import add_allow_private, private_hint
 from agentweb.management.commands._progress import progress
 from agentweb.management.commands._script_name import add_script_name, mounted
 from agentweb.management.commands._texts import whole
@@ -80,7 +80,8 @@ class Command(MigratedCommand):
             try:
                 report = self._told(site) if is_text else analyze(site)
             except NotReachedError as error:
-                raise CommandError(f"{site.origin}: {error}", returncode=NOT_MEASURED) from None
+                hint = private_hint(error.refusal) if error.refusal is not None else ""
+                raise CommandError(f"{site.origin}: {error}{hint}", returncode=NOT_MEASURED) from None
         if not is_text:
             self.stdout.write(DOCUMENTS[options["format"]](report))
         unmet = report.with_outcome(*_FAILING[options["fail_level"]])

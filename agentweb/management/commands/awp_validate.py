@@ -20,7 +20,7 @@ from agentweb.awp.compliance.site import NotReachedError, own_site
 from agentweb.client.transport import Transport
 from agentweb.management.commands._awp import require_awp
 from agentweb.management.commands._counting import count_own_texts
-from agentweb.management.commands._options import add_allow_private
+from agentweb.management.commands._options import add_allow_private, private_hint
 from agentweb.management.commands._script_name import add_script_name, mounted
 from agentweb.management.commands._texts import TextCommand
 from agentweb.wire.errors import ClientError
@@ -153,7 +153,8 @@ def _fetched(url: str, *, may_be_private: bool) -> tuple[str, bytes]:
         transport = Transport(allowed=[parts.hostname or ""] if may_be_private else [])
         answer = transport.get(transport.wire_url(url), headers={}, max_bytes=MAX_BYTES)
     except (ClientError, ValueError) as error:
-        raise CommandError(f"{visible(url)}: {error}", returncode=NOT_READ) from None
+        hint = private_hint(error) if isinstance(error, ClientError) else ""
+        raise CommandError(f"{visible(url)}: {error}{hint}", returncode=NOT_READ) from None
     finally:
         if transport is not None:
             transport.close()

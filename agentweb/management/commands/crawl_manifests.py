@@ -16,7 +16,7 @@ from agentweb.index import crawl, store
 from agentweb.index.crawl import Looked
 from agentweb.index.models import IndexedEntry, IndexedSite
 from agentweb.management.commands._migrated import MigratedCommand
-from agentweb.management.commands._options import add_allow_private
+from agentweb.management.commands._options import add_allow_private, private_hint
 from agentweb.management.commands._progress import progress
 from agentweb.wire.clock import now_datetime
 from agentweb.wire.errors import ClientError
@@ -113,9 +113,8 @@ class Command(MigratedCommand):
             return error is None
         if error is not None:
             code = " ".join(str(each) for each in (error.code, error.extra.get("reason")) if each)
-            self.stderr.write(
-                self.style.WARNING(f"refused  {visible(site)} ({code}): {visible(error.message)}")
-            )
+            said = f"{visible(error.message)}{private_hint(error)}"
+            self.stderr.write(self.style.WARNING(f"refused  {visible(site)} ({code}): {said}"))
             return False
         self.stdout.write(f"{state}  {visible(site)}" + (f": {count} entries" if looked is not None else ""))
         for each in unusable:
