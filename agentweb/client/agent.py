@@ -35,6 +35,7 @@ from agentweb.client.receipts import read_all, read_head
 from agentweb.client.refunding import Refund
 from agentweb.client.session import Session, origin_of
 from agentweb.client.spending import check_head, count, newer_head
+from agentweb.client.texts import check_texts
 from agentweb.wire import clock as wire_clock
 from agentweb.wire.errors import ClientError, Code
 from agentweb.wire.grants import GrantDocument, Mandate
@@ -186,6 +187,7 @@ class AgentClient:
         Raises InputError (nothing was sent), SiteError for what the site answered (``handler_error`` leaves the call
         pending, and repeating it is safe), ClientError otherwise.
         """
+        check_texts({"name": name}, {"code": code, "idempotency_key": idempotency_key, "intent": intent})
         if idempotency_key is not None and not _KEY.fullmatch(idempotency_key):
             raise ClientError(
                 Code.IDEMPOTENCY_KEY_INVALID, "An idempotency key is 16 to 255 visible ASCII characters."
@@ -223,6 +225,7 @@ class AgentClient:
         Raises as ``call_action``, and ClientError ``flow_invalid``, ``flow_reference_missing``, ``manifest_changed``
         (the site changed its manifest in the middle of the run).
         """
+        check_texts({"name": name}, {"code": code, "intent": intent})
         return self._flows.run(
             url,
             name,
@@ -237,6 +240,7 @@ class AgentClient:
     def plan_flow(self, url: str, name: str, input: object = None) -> FlowPlan:
         """The steps of a flow with this input, and the most that they may cost as far as that is known. Nothing is
         begun. Raises as ``run_flow`` does before its first step."""
+        check_texts({"name": name})
         return self._flows.plan(url, name, input)
 
     def runs(self) -> list[Run]:
@@ -253,6 +257,7 @@ class AgentClient:
         Raises ClientError ``not_found`` for a question that was answered or is older than ten minutes, else as
         ``call_action``.
         """
+        check_texts({"approval": approval}, {"code": code})
         asked = self._gate.approvals.get(approval, self._session.clock())
         question = asked.question
         if question.run is not None:
@@ -271,11 +276,13 @@ class AgentClient:
 
     def deny(self, approval: str) -> None:
         """The person said no: the question can no longer be confirmed."""
+        check_texts({"approval": approval})
         with self._gate.approvals.lock():
             self._gate.approvals.remove(approval)
 
     def approval_code(self, approval: str) -> str:
         """A new code for a question, to be shown to the person alone: what ``confirm`` takes under a strict policy."""
+        check_texts({"approval": approval})
         return self._gate.approvals.new_code(approval, self._session.clock())[1]
 
     def revoke(self, url: str, grant_id: str, reason: str = "") -> None:
@@ -284,6 +291,7 @@ class AgentClient:
         Allowed to its holder, its issuer, and the issuer of any grant above it; a person also takes a key of their
         account back (``ed25519:…``). Done again, it is done. Raises SiteError (``not_allowed``) and ClientError.
         """
+        check_texts({"grant_id": grant_id, "reason": reason})
         manifest = self._session.discovery.load(url)
         origin = origin_of(manifest.url)
 
@@ -357,10 +365,12 @@ class AgentClient:
         staff: then it ``is_pending``, and ``refund_state`` says later how it stands. Raises SiteError
         (``refund_exceeds_charge`` with what is ``remaining``, ``refund_not_allowed``) and as ``call_action``.
         """
+        check_texts({"receipt": receipt, "reason": reason})
         return refunding.ask(self._endpoints, self._session.discovery.load(url), receipt, amount, reason)
 
     def refund_state(self, url: str, refund_id: str) -> Refund:
         """How a refund (``rf_…``) stands."""
+        check_texts({"refund_id": refund_id})
         return refunding.look(self._endpoints, self._session.discovery.load(url), refund_id)
 
     def negotiate(
@@ -375,6 +385,7 @@ class AgentClient:
 
     def negotiation(self, url: str, ident: str, currency: str) -> Negotiation:
         """How a negotiation (``ng_…``) stands, to go on with it."""
+        check_texts({"ident": ident, "currency": currency})
         return self._tables.find(url, ident, currency)
 
     def request_grant(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -47,6 +48,7 @@ SUBJECTS: Final = (authority, requesting, actions, finding, approving, money, se
 """Modules with ``add_commands``, in the order of the help."""
 
 _MAX_INPUT: Final = 16_777_216
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,6 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     make_ready()
     parser = _parser()
     options = parser.parse_args(arguments)
+    for given in vars(options).values():
+        for text in given if isinstance(given, list) else [given]:
+            if isinstance(text, str) and not text.isascii() and _SURROGATE.search(text):
+                # Half a character stands for a byte that is no UTF-8, and nothing could be sent or printed of it.
+                parser.error("an argument is not UTF-8")
     ended = OK
     try:
         try:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +19,9 @@ try:
 except ImportError:  # Windows has other locks and no modes; one process at a time is then the user's care
     fcntl = None  # type: ignore[assignment]
 
+_TEMPORARY: Final = re.compile(r"[0-9a-f]{16}")
+_LEFT: Final = 3_600
+"""Seconds after which nobody writes a file any more."""
 _IS_POSIX: Final = os.name == "posix"
 _CLOSE_ON_EXEC: Final = getattr(os, "O_CLOEXEC", 0)
 _NO_WAITING: Final = getattr(os, "O_NONBLOCK", 0)
@@ -74,6 +79,7 @@ def write_private(path: Path, data: bytes, *, replace: bool) -> None:
 
     Without ``replace``, FileExistsError when there is a file already; of several writers one wins.
     """
+    _sweep(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOSE_ON_EXEC, 0o600)
     try:
@@ -94,6 +100,17 @@ def write_private(path: Path, data: bytes, *, replace: bool) -> None:
             temporary.unlink()
         raise
     sync_folder(path.parent)
+
+
+def _sweep(path: Path) -> None:
+    """Take away what writers of this file left who were killed: it holds the same secrets."""
+    start, now = f".{path.name}.", time.time()
+    with suppress(OSError):
+        for entry in os.scandir(path.parent):
+            if entry.name.startswith(start) and _TEMPORARY.fullmatch(entry.name[len(start) :]):
+                with suppress(OSError):
+                    if now - entry.stat(follow_symlinks=False).st_mtime > _LEFT:
+                        os.unlink(entry)
 
 
 def sync_folder(folder: Path) -> None:

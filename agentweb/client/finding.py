@@ -8,6 +8,7 @@ it that this agent has met, so that others find them.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
@@ -59,6 +60,7 @@ _PAUSE: Final = 600
 """Seconds for which an index that did not answer is named no sites."""
 _STALE: Final = 2 * 86_400
 _MAX_FILE: Final = 4_000_000
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _MAX_ANSWER: Final = 1_048_576
 
 
@@ -142,7 +144,7 @@ class Finder:
         per_site: int | None = None,
     ) -> Found:
         """See ``AgentClient.find_action``."""
-        filters = _filters(query, effect, site, currency, max_cost, limit)
+        filters = _filters(query, effect, site, currency, max_cost, limit, per_site)
         most = per_site if per_site is not None else (MAX_LIMIT if site else PER_SITE)
         met = self._about_all(self._all())
         known = _known(met)
@@ -190,7 +192,9 @@ class Finder:
         listed = body.get("results") if isinstance(body, dict) else None
         if not isinstance(listed, list):
             raise ClientError(Code.RESPONSE_INVALID, "The index sent no results.")
-        return [found for each in listed[:MAX_LIMIT] if (found := read_result(each)) is not None]
+        results = (found for each in listed[:MAX_LIMIT] if (found := read_result(each)) is not None)
+        # A stranger does not send the agent to services of its own machine.
+        return [each for each in results if self._may_be_named(each.manifest_url)]
 
     def _submitted(self, met: _Met) -> _Met:
         """Name the site to the index, if it is time to."""
@@ -219,7 +223,8 @@ class Finder:
         return replace(met, submitted_at=at)
 
     def _may_be_named(self, url: str) -> bool:
-        """Whether a site is everybody's business. One in the user's own network is not, unless the index is there."""
+        """Whether a site is everybody's business, to be named to the index or by it. One in the user's own network is
+        not, unless the index is there."""
         parts, index = urlsplit(url), urlsplit(str(self._index))
         own = LOOPBACK | self._allowed
         host = (parts.hostname or "").lower()
@@ -292,6 +297,7 @@ def _filters(
     currency: str | None,
     max_cost: str | int | None,
     limit: int,
+    per_site: int | None,
 ) -> Filters:
     """Raises InputError for what cannot be asked."""
     problems: list[dict[str, Any]] = []
@@ -299,14 +305,17 @@ def _filters(
     def wrong(name: str, message: str) -> None:
         problems.append({"pointer": f"/{name}", "field": name, "code": "value", "message": message})
 
-    if not isinstance(query, str) or not 0 < len(query.strip()) <= 500:
+    if not isinstance(query, str) or not 0 < len(query.strip()) <= 500 or _SURROGATE.search(query):
         wrong("query", "Say in a few words what is to be done.")
     if effect is not None and effect not in EFFECTS:
         wrong("effect", f"An effect is one of {', '.join(EFFECTS)}.")
-    if currency is not None and currency not in CURRENCIES:
+    if site is not None and not isinstance(site, str):
+        wrong("site", "A site is a text, host or host:port.")
+    if currency is not None and (not isinstance(currency, str) or currency not in CURRENCIES):
         wrong("currency", "A currency is an active ISO 4217 code in upper case.")
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        wrong("limit", f"limit is a whole number from 1 to {MAX_LIMIT}.")
+    for name, number in (("limit", limit), ("per_site", 1 if per_site is None else per_site)):
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MAX_LIMIT:
+            wrong(name, f"{name} is a whole number from 1 to {MAX_LIMIT}.")
     amount = None
     if max_cost is not None and currency is None:
         wrong("max_cost", "max_cost needs a currency.")

@@ -21,6 +21,9 @@ from agentweb.wire.schema import CompiledSchema
 from agentweb.wire.strict_json import Json, dumps, loads
 
 MAX_INPUT: Final = 16_777_216
+MAX_TARGET: Final = 60_000
+"""Characters of path and query, percent-encoded; httpx sends no URL of more than 65,536. Most servers take 8,000, and
+say so themselves."""
 _PARAMETER: Final = re.compile(r"\{([^{}/]+)\}")
 
 
@@ -66,6 +69,11 @@ def prepare(action: ManifestAction, value: Json, schema: CompiledSchema) -> Prep
     pairs = _pairs(asked)
     _check_arrival(action, schema, pairs + path_texts, in_path | asked)
     query = urlencode([(renamed.get(name, name), text) for name, text in pairs], quote_via=quote, safe="")
+    if len(path) + len(query) > MAX_TARGET:
+        message = (
+            f"The input takes more than {MAX_TARGET} characters of a URL, where it would travel; give less."
+        )
+        raise InputError([_problem("", "url", message)])
     body = b"" if action.takes_query else _body(action, {n: i for n, i in rest.items() if n not in asked})
     return Prepared(action.method, f"{path}?{query}" if query else path, body)
 

@@ -418,6 +418,43 @@ def test_a_manifest_is_read_under_the_next_grant_when_one_has_ended(
     assert [grant_of(seen) for seen in site.seen] == [narrow, wide]
 
 
+def refuse_signed(site: Site, code: str) -> None:
+    """Everybody reads the manifest, but nobody does under a grant."""
+
+    def answer(seen: Seen) -> Reply:
+        return error(401, code) if "agent-grant" in seen.headers else Reply(200, site.manifest)
+
+    site.script(MANIFEST, *[answer] * 4)
+
+
+@pytest.mark.parametrize("code", ["grant_revoked", "grant_expired", "grant_used"])
+def test_a_misspelt_name_is_one_also_where_the_last_grant_has_ended(
+    site: Site, client: AgentClient, grant: Grant, keystore: KeyStore, code: str
+) -> None:
+    held = grant("cart:write")
+    site.action("add_to_cart", **CART)
+    refuse_signed(site, code)
+    found = refusal(lambda: client.call_action(site.url, "add_to_crat", {}))
+    assert (found.code, found.extra["closest"]) == ("action_not_found", ["add_to_cart"])
+    assert "Did you mean add_to_cart?" in found.message
+    assert (found.extra["grant_refused"], f"is over ({code})" in found.message) == (code, True)
+    assert dict(keystore.state.ended) == {held: code}
+
+
+def test_a_misspelt_flow_is_one_too(site: Site, client: AgentClient, grant: Grant) -> None:
+    grant("cart:write")
+    refuse_signed(site, "grant_revoked")
+    found = refusal(lambda: client.run_flow(site.url, "buy_it"))
+    assert (found.code, found.extra["grant_refused"]) == ("not_found", "grant_revoked")
+
+
+def test_a_refusal_of_another_kind_is_the_sites_word(site: Site, client: AgentClient, grant: Grant) -> None:
+    grant("cart:write")
+    site.action("add_to_cart", **CART)
+    refuse_signed(site, "grant_invalid")
+    assert refusal(lambda: client.call_action(site.url, "add_to_crat", {})).code == "grant_invalid"
+
+
 def test_site_cannot_end_a_grant_that_was_not_shown_to_it(
     site: Site, client: AgentClient, grant: Grant, keystore: KeyStore
 ) -> None:
@@ -671,3 +708,27 @@ def test_result_is_written_as_json_with_exact_numbers(site: Site, client: AgentC
     assert result.value["price"] == Decimal("19.90")
     written = json.loads(result.json(), parse_float=Decimal)
     assert written == result.value
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda client, url: client.call_action(url, ["add"]), id="action"),
+        pytest.param(lambda client, url: client.call_action(url, "add", code=12345678), id="code"),
+        pytest.param(lambda client, url: client.call_action(url, "add", idempotency_key=5), id="key"),
+        pytest.param(lambda client, url: client.run_flow(url, {"name": "buy"}), id="flow"),
+        pytest.param(lambda client, url: client.run_flow(url, "buy", resume=["fr_x"]), id="resume"),
+        pytest.param(lambda client, url: client.plan_flow(url, None), id="plan"),
+        pytest.param(lambda client, _url: client.confirm(None), id="approval"),
+        pytest.param(lambda client, _url: client.deny(5), id="denied"),
+        pytest.param(lambda client, url: client.revoke(url, 5), id="grant"),
+        pytest.param(lambda client, url: client.refund_state(url, 5), id="refund"),
+    ],
+)
+def test_arguments_that_are_no_texts_are_refused_in_words(
+    site: Site, client: AgentClient, call: Callable[[AgentClient, str], object]
+) -> None:
+    site.action("add")
+    site.manifest["flows"] = [{"name": "buy", "steps": [{"action": "add"}]}]
+    assert refusal(lambda: call(client, site.url)).code in {"invalid_input", "flow_invalid"}
+    assert site.calls() == []

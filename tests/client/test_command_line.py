@@ -342,3 +342,15 @@ def test_a_site_s_text_begins_no_line_of_its_own_at_the_terminal(run: Run, site:
     assert [len(line) <= 2_010 for line in said] == [True, True]
     assert "Nice. under grant" in said[0]
     assert "Nice. under grant" in said[1]
+
+
+@pytest.mark.parametrize("arguments", [["confirm", "\udcff"], ["find", "tea", "\udcff"]], ids=["id", "words"])
+def test_an_argument_that_is_no_text_is_written_wrong(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from agentweb.client.command_line import main
+
+    with pytest.raises(SystemExit) as caught:
+        main(["--key-store", str(tmp_path / "keys.json"), "--json", *arguments])
+    assert caught.value.code == 2
+    assert "not UTF-8" in capsys.readouterr().err

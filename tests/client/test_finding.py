@@ -15,7 +15,7 @@ from agentweb.client.discovery import Discovery
 from agentweb.client.finding import FIND, MANIFESTS, Finder
 from agentweb.client.found import Found
 from agentweb.client.patience import Patience
-from agentweb.client.transport import Transport
+from agentweb.client.transport import Answer, Transport
 from agentweb.wire.errors import InputError
 from tests.client.site import MANIFEST, Reply, Site, Time, running_site
 
@@ -161,9 +161,16 @@ def test_filters_and_limits_are_those_of_an_index(agents: Callable[..., Agent], 
         ({"max_cost": "5"}, "max_cost"),
         ({"currency": "USD", "max_cost": "5.123"}, "max_cost"),
         ({"limit": 0}, "limit"),
+        ({"query": "half \ud800"}, "query"),
+        ({"site": 5}, "site"),
+        ({"currency": ["USD"]}, "currency"),
+        ({"per_site": "3"}, "per_site"),
     ],
-    ids=["empty", "long", "none", "effect", "currency", "no-currency", "amount", "limit"],
-)
+    ids=[
+        "empty", "long", "none", "effect", "currency", "no-currency", "amount", "limit", "surrogate", "site", "list",
+        "per-site",
+    ],
+)  # fmt: skip
 def test_what_cannot_be_asked_is_refused(
     agents: Callable[..., Agent], asked: dict[str, Any], field: str
 ) -> None:
@@ -389,6 +396,21 @@ def test_sites_of_the_user_s_own_machine_and_network_are_named_to_nobody_else(
     assert not finder._may_be_named("http://127.0.0.1:8000/x")
     assert not finder._may_be_named("https://Intranet.example/x")
     assert finder._may_be_named("https://shop.example/x")
+    finder.close()
+
+
+def test_an_index_of_strangers_sends_nobody_to_their_own_machine(
+    tmp_path: Path, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finder = Finder(tmp_path, clock=time, allowed=["intranet.example"], index_url="https://index.example")
+    named = [
+        result("127.0.0.1:9200", "read", manifest_url=f"http://127.0.0.1:9200{MANIFEST}"),
+        result("intranet.example", "read"),
+        result("shop.example", "read"),
+    ]
+    answer = Answer(200, {}, json.dumps({"results": named}).encode(), "https://index.example/")
+    monkeypatch.setattr(finder._transport, "get", lambda url, **_members: answer)
+    assert [each.site for each in finder.find("read").results] == ["shop.example"]
     finder.close()
 
 

@@ -262,3 +262,8 @@ def test_price_that_is_no_amount_is_refused(price: Any) -> None:
 @pytest.mark.parametrize("value", [{}, [], None, {"price": {"deep": 1}}])
 def test_missing_price_is_refused(value: Any) -> None:
     assert problems(lambda: cost_of(DeclaredCost("USD", field="/price/x"), value)) == [("/price/x", "amount")]
+
+
+def test_what_no_url_can_carry_is_a_problem_of_the_input() -> None:
+    asked = action("GET", a=TEXT)
+    assert problems(lambda: target(asked, {"a": "x" * 60_001})) == [("", "url")]

@@ -277,3 +277,16 @@ def test_change_that_would_make_the_store_unreadable_is_refused(
         == "keystore_full"
     )
     assert KeyStore(keystore.path).state.ended == {"gr_x": "grant_used"}
+
+
+def test_what_a_killed_writer_left_of_the_key_is_taken_away(keystore: KeyStore) -> None:
+    left, under_way, another = (
+        keystore.path.with_name(name)
+        for name in (f".agent.json.{'a' * 16}", f".agent.json.{'b' * 16}", f".agent.json.old.{'a' * 16}")
+    )
+    for path in (left, under_way, another):
+        path.write_text("secret")
+    for path in (left, another):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    keystore.end_grant("gr_x", "grant_used")
+    assert [path.exists() for path in (left, under_way, another)] == [False, True, True]

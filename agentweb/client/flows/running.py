@@ -118,11 +118,13 @@ class FlowRunning:
         session = self._session
         manifest = session.discovery.load(url)
         is_hidden = False
-        if name not in manifest.flows and session.any_grant(manifest.site) is not None:
-            hidden = session.signed_manifest(url)
-            if name in hidden.flows:
-                manifest, is_hidden = hidden, True
-        flow = manifest.flow(name)
+        if name in manifest.flows:
+            flow = manifest.flow(name)
+        else:
+            with session.looking_beyond(manifest, url) as hidden:
+                if hidden is not None and name in hidden.flows:
+                    manifest, is_hidden = hidden, True
+                flow = manifest.flow(name)
         return _Flow(manifest, flow, read_steps(flow.steps), is_hidden)
 
     def _go_on(self, found: _Flow, run: Run, answer: Answer, progress: Progress | None) -> FlowResult:
@@ -290,7 +292,8 @@ class _StepIntent:
 
 
 def _run_named(resume: str | Mapping[str, Any]) -> str:
-    named = resume if isinstance(resume, str) else resume.get("run")
+    given: object = resume  # from a model, too
+    named = given.get("run") if isinstance(given, Mapping) else given
     if not isinstance(named, str):
         raise ClientError(
             Code.FLOW_INVALID,
