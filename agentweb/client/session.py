@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -76,11 +77,35 @@ class Session:
         manifest = self.discovery.load(url, revalidate=False)
         if name not in manifest.actions and was_kept:
             manifest = self.discovery.load(url)
-        if name not in manifest.actions and self.any_grant(manifest.site) is not None:
-            hidden = self.signed_manifest(url)
-            if name in hidden.actions:
+        if name in manifest.actions:
+            return Found(manifest, manifest.action(name))
+        with self.looking_beyond(manifest, url) as hidden:
+            if hidden is not None and name in hidden.actions:
                 return Found(hidden, hidden.actions[name], is_hidden=True)
-        return Found(manifest, manifest.action(name))
+            return Found(manifest, manifest.action(name))
+
+    @contextmanager
+    def looking_beyond(self, manifest: Manifest, url: str) -> Iterator[Manifest | None]:
+        """The site's manifest as the agent's grants show it, for a name that everybody's has not; None without a grant.
+
+        Where the last grant turns out to have ended, a name that is not there is still one that is not there: most
+        likely it was misspelt. The error then says beside it that the rest was not looked at.
+        """
+        hidden, ended = None, ""
+        if self.any_grant(manifest.site) is not None:
+            try:
+                hidden = self.signed_manifest(url)
+            except SiteError as error:
+                if error.code not in _GRANT_ENDED:
+                    raise
+                ended = error.code
+        try:
+            yield hidden
+        except ClientError as error:
+            if ended:
+                error.message += f" What only holders of a grant see was not looked at: yours for {manifest.site} is over ({ended})."
+                error.extra["grant_refused"] = ended
+            raise
 
     def signed_manifest(self, url: str) -> Manifest:
         """The manifest as the agent's grants for the site let it see it. Raises ``grant_required`` without one."""
