@@ -103,7 +103,8 @@ class Session:
             yield hidden
         except ClientError as error:
             if ended:
-                error.message += f" What only holders of a grant see was not looked at: yours for {manifest.site} is over ({ended})."
+                over = f"yours for {manifest.site} is over ({ended})"
+                error.message += f" What only holders of a grant see was not looked at: {over}."
                 error.extra["grant_refused"] = ended
             raise
 
