@@ -11,9 +11,12 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
+
+from tests.docs.pages import PAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,6 +48,20 @@ def test_every_file_that_the_readme_links_to_is_there() -> None:
     links = [target for target in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in target]
     assert links
     assert [target for target in links if not (ROOT / target).exists()] == []
+
+
+def test_nobody_is_led_to_install_another_project_of_that_name() -> None:
+    for page in PAGES:
+        for name in re.findall(r"pip install (?:\"|')?([^\s\"'`]+)", page.read_text(encoding="utf-8")):
+            assert re.match(r"-r$|\.{0,2}/|agentweb-django\b", name), (page, name)
+
+
+def test_every_package_that_comes_along_and_every_extra_is_described() -> None:
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    needs = re.findall(r"^([\w-]+)[><=]", config["options"]["install_requires"], re.MULTILINE)
+    rows = re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs/reference/packages.md").read_text(), re.MULTILINE)
+    assert rows == [*needs, *config["options.extras_require"]]
 
 
 class Project:
