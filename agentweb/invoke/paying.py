@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -98,6 +99,9 @@ class Purchase:
             raise RuntimeError("AGENTWEB['PAYMENTS'] was taken out of the settings meanwhile.")
         ceiling = costs.ceiling_of(self.call.action, self.value)
         for _ in range(_ROUNDS):
+            if self.purse is not None:
+                # A provider was asked, which may have taken longer than a key that was replaced still counts.
+                self.key = site_keys.active_key()
             self.purse = payments.open_purse(self.intent, by, self.call.caller)
             if self.purse.others:
                 _carry_out(patiently(partial(self._end, self.purse.others)))
@@ -236,6 +240,8 @@ class Purchase:
     def _undo(self, failure: AgentError, declined: Declined | None) -> list[Refund]:
         """Give everything back, keep the answer of a payment that was declined, free the key of anything else."""
         failure.extra.pop("payments", None)
+        with suppress(AgentError):  # without a new one, what it had signs what was taken and goes back
+            self.key = site_keys.active_key()
         with begun(partial(idempotency.enter, self.lease)):
             if declined is not None:
                 payments.release(declined.payment, Payment.State.DECLINED, declined.reason, is_told=True)

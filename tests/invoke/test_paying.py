@@ -530,6 +530,27 @@ def test_a_refusal_while_a_payment_is_not_known_leaves_it_to_the_sweep(provider:
     assert (books(), spent(), provider.taken()) == ([("charge", 500), ("refund", 500)], [(0, 0)], 0)
 
 
+@pytest.mark.parametrize("ending", ["pay", "pay_and_refuse"])
+def test_a_key_that_is_replaced_while_the_provider_is_asked_signs_nothing_afterwards(
+    provider: TestProvider, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    ask = provider.charge
+    with clock() as time:
+
+        def slow(order: Any) -> Any:
+            site_keys.rotate()
+            time.forward(2 * site_keys.RETIREMENT_MARGIN_SECONDS)
+            return ask(order)
+
+        monkeypatch.setattr(provider, "charge", slow)
+        if ending == "pay":
+            pay(buyer())
+        else:
+            assert refused(lambda: pay(buyer(), name=ending)).code == "closed"
+        kinds = ["charge"] if ending == "pay" else ["charge", "refund"]
+        assert [kind for kind, _amount in books()] == kinds
+
+
 # -- grants and people
 
 
