@@ -11,6 +11,15 @@ An agent needs a database, and a site that knows its ``AGENTWEB["ORIGIN"]``. Gra
 ``catalog.only`` narrows what the site offers.
 """
 
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
+
+if not apps.apps_ready:
+    raise ImproperlyConfigured(
+        "agentweb.testing works inside a Django project: use it in the project's tests or in `manage.py shell`. A "
+        "script of its own sets DJANGO_SETTINGS_MODULE and calls django.setup() first."
+    )
+
 from agentweb.catalog.registry import registry
 from agentweb.testing.agents import TestAgent
 from agentweb.testing.catalogs import catalog

@@ -18,8 +18,8 @@ anything else                                            captured
 
 ``script(...)`` overrules both for the charges that follow. Its books are a SQLite file of its own, written in
 transactions of its own: what was moved stays moved whatever becomes of the process that asked. The file is the one
-that the environment variable ``AGENTWEB_TEST_PAYMENTS`` names, else ``agentweb-test-payments.sqlite3`` in the
-directory for temporary files.
+that the environment variable ``AGENTWEB_TEST_PAYMENTS`` names, else one of the project and its database in the
+directory for temporary files: ``TestProvider().path``.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
+
+from django.conf import settings
+from django.db import connection
 
 from agentweb.ledger.providers import Answer, ChargeOrder, PaymentProvider, RefundOrder, State
 
@@ -70,6 +73,9 @@ CREATE TABLE IF NOT EXISTS refund (id TEXT PRIMARY KEY, charge TEXT, amount INTE
 CREATE TABLE IF NOT EXISTS call (number INTEGER PRIMARY KEY, what TEXT, id TEXT);
 CREATE TABLE IF NOT EXISTS script (number INTEGER PRIMARY KEY, behaviour TEXT);
 """
+_HUNG: Final = "hung"
+"""State of a charge that hung and took nothing: for a site it is not there, and ``settle`` can let it come out."""
+_SETTLED: Final = ("captured", "declined")
 
 
 class TestProvider(PaymentProvider):
@@ -78,9 +84,13 @@ class TestProvider(PaymentProvider):
     __test__ = False  # not a test class
 
     def __init__(self, path: str | Path | None = None, *, hang_seconds: float = HANG_SECONDS) -> None:
-        default = Path(tempfile.gettempdir()) / "agentweb-test-payments.sqlite3"
-        self.path = Path(path or os.environ.get(ENVIRONMENT) or default)
+        self._path = path
         self.hang_seconds = hang_seconds
+
+    @property
+    def path(self) -> Path:
+        """The file of the books. Looked up at use: a test run changes the database after a provider was made."""
+        return Path(self._path or os.environ.get(ENVIRONMENT) or _books_of_the_project())
 
     # -- what a site asks
 
@@ -90,12 +100,13 @@ class TestProvider(PaymentProvider):
             row = _charge(books, order.id)
             if row is None:
                 behaviour = _scripted(books) or self.behaviour(order)
-                state = {"decline": "declined", "timeout": "", "late": "pending"}.get(behaviour, "captured")
-                if state:
-                    books.execute(
-                        "INSERT INTO charge VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
-                        (order.id, order.amount, order.currency, order.item, order.agent, behaviour, state),
-                    )
+                state = {"decline": "declined", "timeout": _HUNG, "late": "pending"}.get(
+                    behaviour, "captured"
+                )
+                books.execute(
+                    "INSERT OR REPLACE INTO charge VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+                    (order.id, order.amount, order.currency, order.item, order.agent, behaviour, state),
+                )
             elif row["behaviour"] != "cancelled" and (row["amount"], row["currency"]) != (
                 order.amount,
                 order.currency,
@@ -117,6 +128,7 @@ class TestProvider(PaymentProvider):
         with self._books() as books:
             _note(books, "cancel", charge_id)
             dead = (charge_id, 0, "", "", "", "cancelled", "declined")
+            books.execute("DELETE FROM charge WHERE id = ? AND state = ?", (charge_id, _HUNG))
             books.execute("INSERT OR IGNORE INTO charge VALUES (?, ?, ?, ?, ?, ?, ?, 0)", dead)
             books.execute(
                 "UPDATE charge SET state = 'declined' WHERE id = ? AND state = 'pending'", (charge_id,)
@@ -175,11 +187,19 @@ class TestProvider(PaymentProvider):
             books.executemany("INSERT INTO script (behaviour) VALUES (?)", [(each,) for each in behaviours])
 
     def settle(self, charge_id: str, state: str = "captured") -> None:
-        """Let a charge that is pending, or hung, come out so."""
+        """Let a charge that is pending, or hung, come out so: ``captured`` or ``declined``.
+
+        Raises ValueError for another state, for a charge that there is not, and for one that came out otherwise.
+        """
+        if state not in _SETTLED:
+            raise ValueError(f"A charge comes out {' or '.join(_SETTLED)}, not {state!r}.")
         with self._books() as books:
-            books.execute(
-                "UPDATE charge SET state = ? WHERE id = ? AND state = 'pending'", (state, charge_id)
-            )
+            row = books.execute("SELECT state FROM charge WHERE id = ?", (charge_id,)).fetchone()
+            if row is None:
+                raise ValueError(f"The books in {self.path} have no charge {charge_id!r}.")
+            if row["state"] in _SETTLED and row["state"] != state:
+                raise ValueError(f"{charge_id} is {row['state']} already, for good.")
+            books.execute("UPDATE charge SET state = ? WHERE id = ?", (state, charge_id))
 
     def event(self, ident: str) -> tuple[dict[str, str], bytes]:
         """A webhook that tells of a charge or refund: its headers and body. It may be sent any number of times."""
@@ -188,7 +208,9 @@ class TestProvider(PaymentProvider):
 
     def charges(self) -> list[dict[str, Any]]:
         """All charges that there are, oldest first: ``id, amount, currency, item, agent, state``."""
-        return self._rows("SELECT id, amount, currency, item, agent, state FROM charge ORDER BY rowid")
+        return self._rows(
+            f"SELECT id, amount, currency, item, agent, state FROM charge WHERE state != '{_HUNG}' ORDER BY rowid"  # noqa: S608 - written above
+        )
 
     def refunds(self) -> list[dict[str, Any]]:
         """All refunds, oldest first: ``id, charge, amount, state``."""
@@ -239,6 +261,21 @@ def sign_event(body: bytes) -> str:
     return hmac.new(SECRET, body, hashlib.sha256).hexdigest()
 
 
+def _books_of_the_project() -> Path:
+    """A file of this project on this database: what one site was told to do is nothing to another."""
+    at = connection.settings_dict
+    name = str(at["NAME"])
+    if connection.vendor == "sqlite" and "memory" not in name:
+        name = str(Path(name).absolute())
+    place = (
+        os.environ.get("DJANGO_SETTINGS_MODULE", ""),
+        str(getattr(settings, "BASE_DIR", "")),
+        *(connection.vendor, str(at["HOST"]), str(at["PORT"]), name),
+    )
+    digest = hashlib.sha256("\0".join(place).encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"agentweb-test-payments-{digest}.sqlite3"
+
+
 def _behaviour(item: str, amount: int) -> str:
     words = item.lower().replace("_", "-").split()
     return next((_BY_WORD[word] for word in words if word in _BY_WORD), _BY_AMOUNT.get(amount % 100, "ok"))
@@ -257,7 +294,8 @@ def _note(books: sqlite3.Connection, what: str, ident: str) -> None:
 
 
 def _charge(books: sqlite3.Connection, ident: str) -> Any:
-    return books.execute("SELECT * FROM charge WHERE id = ?", (ident,)).fetchone()
+    """The charge, None for one that the provider has not taken notice of."""
+    return books.execute("SELECT * FROM charge WHERE id = ? AND state != ?", (ident, _HUNG)).fetchone()
 
 
 def _look(books: sqlite3.Connection, row: Any) -> Answer:
@@ -270,9 +308,11 @@ def _look(books: sqlite3.Connection, row: Any) -> Answer:
 
 
 def _answer(state: str, ident: str) -> Answer:
+    if state == _HUNG:
+        return Answer(State.UNKNOWN, f"test_{ident}")
     if state == "declined":
         return Answer(State.DECLINED, f"test_{ident}", "The card was declined.")
-    return Answer(State(state or "unknown"), f"test_{ident}")
+    return Answer(State(state), f"test_{ident}")
 
 
 __all__: Sequence[str] = ["ENVIRONMENT", "SECRET", "SIGNATURE", "TestProvider", "sign_event"]

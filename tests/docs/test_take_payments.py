@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
+import shutil
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,7 +17,10 @@ import pytest
 
 from agentweb.ledger import providers
 from agentweb.ledger.providers import ChargeOrder, Named, RefundOrder, State
+from agentweb.testing import payments
+from tests.docs.pages import DOCS, file
 from tests.docs.running import running
+from tests.docs.tutorial import Site
 
 
 class Api:
@@ -85,6 +91,26 @@ def test_the_provider_of_the_page_answers_what_it_must(monkeypatch: pytest.Monke
         assert by.provider.read_event({"pay-signature": signature}, body) == "rc_1"
         with pytest.raises(PermissionError):
             by.provider.read_event({"pay-signature": "0"}, body)
+
+
+def test_the_tests_of_the_page_pass(shop: Site, tmp_path: Path) -> None:
+    copy = Site(tmp_path / "teashop", port=shop.port)
+    shutil.copytree(shop.folder, copy.folder, ignore=shutil.ignore_patterns("*.sqlite3*"))
+    copy.write("shop/test_payments.py", file("how-to/take-payments.md", "shop/test_payments.py"))
+    with (copy.folder / "teashop" / "settings.py").open("a") as settings:
+        settings.write('\nAGENTWEB["PAYMENTS"] = "agentweb.testing.payments.TestProvider"\n')
+    # DEBUG is off in a test run, and the provider for tests is nothing to warn of there.
+    assert "W045" not in copy.run("python manage.py test shop.test_payments 2>&1")
+
+
+def test_the_table_of_the_page_is_that_of_the_provider() -> None:
+    text = (DOCS / "how-to/take-payments.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `([a-z-]+)` \| `(\d\d)` \|", text, re.MULTILINE)
+    assert {int(end): word for word, end in told} == payments._BY_AMOUNT
+    assert {word for word, _ in told} == set(payments._BY_WORD.values())
+    for name in ("script", "settle", "event", "charges", "refunds", "calls", "taken", "clear"):
+        assert callable(getattr(payments.TestProvider, name))
+        assert f"`{name}(" in text
 
 
 def test_the_policy_of_the_page_decides_as_it_says() -> None:
