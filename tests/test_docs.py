@@ -21,9 +21,9 @@ def rows(page: str) -> list[list[str]]:
     ]
 
 
-def test_every_setting_is_described_with_its_default_and_sentence() -> None:
+def test_every_setting_is_described_with_its_default_its_bounds_and_its_sentence() -> None:
     assert rows("settings.md") == [
-        [f"`{key}`", setting.group, f"`{setting.default!r}`", setting.sentence]
+        [f"`{key}`", setting.group, f"`{setting.default!r}`", setting.check.takes, setting.sentence]
         for known in (SETTINGS, *GROUPS.values())
         for key, setting in known.items()
     ]

@@ -14,12 +14,25 @@ from django.utils.functional import Promise
 
 from agentweb.wire.http_signature import authority_of
 
-Check = Callable[[Any], str | None]
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Called with a value it answers what is wrong with it, or None. ``takes``: what it lets through, in words."""
+
+    takes: str
+    wrong_with: Callable[[Any], str | None]
+
+    def __call__(self, value: Any) -> str | None:
+        return self.wrong_with(value)
+
+
+def _takes(words: str) -> Callable[[Callable[[Any], str | None]], Check]:
+    return lambda wrong_with: Check(words, wrong_with)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """``check`` answers what is wrong with a value, or None."""
+    """``check`` answers what is wrong with a value, or None; ``check.takes`` says it in words."""
 
     group: str
     default: Any
@@ -27,6 +40,7 @@ class Setting:
     check: Check
 
 
+@_takes("scheme and host, or `None`")
 def origin(value: Any) -> str | None:
     if value is None:
         return None
@@ -54,18 +68,23 @@ def whole(low: int, high: int) -> Check:
             return f"must be a whole number from {low} to {high}"
         return None
 
-    return check
+    return Check(f"{low:,} to {high:,}", check)
 
 
+LEAST_RATE: Final = 0.0001
+MOST_RATE: Final = 1_000_000
+
+
+@_takes(f"{LEAST_RATE} to {MOST_RATE:,} a second, burst 1 to {MOST_RATE:,}")
 def rate(value: Any) -> str | None:
     # (steady requests a second, burst); beyond these bounds the arithmetic of a bucket means nothing
     if not isinstance(value, (tuple, list)) or len(value) != 2 or not all(map(_is_number, value)):
         return "must be (requests a second, burst), for example (20, 60)"
     steady, burst = value
-    if not 0.0001 <= steady <= 1_000_000 or not 1 <= burst <= 1_000_000 or burst != int(burst):
+    if not LEAST_RATE <= steady <= MOST_RATE or not 1 <= burst <= MOST_RATE or burst != int(burst):
         return (
-            "must be (requests a second, burst), for example (20, 60): from 0.0001 to 1000000 a second, "
-            "and a whole number from 1 to 1000000"
+            f"must be (requests a second, burst), for example (20, 60): from {LEAST_RATE} to {MOST_RATE} a second, "
+            f"and a whole number from 1 to {MOST_RATE}"
         )
     return None
 
@@ -74,6 +93,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+@_takes("a list of names")
 def names(value: Any) -> str | None:
     if isinstance(value, str) or not all(isinstance(name, str) and name for name in _iterable(value)):
         return "must be a list of names"
@@ -102,6 +122,7 @@ def proxy_of(value: Any) -> Proxy | None:
     return network if network is None or network.prefixlen else None
 
 
+@_takes("a list of addresses and networks")
 def proxies(value: Any) -> str | None:
     if not isinstance(value, (list, tuple)):
         return "must be a list of networks, for example ['10.0.0.0/8', '2001:db8::/32']"
@@ -121,6 +142,7 @@ UNLESS_NAMED: Final = frozenset({"index"})
 """Those that are off unless ROOMS names them: with them the site calls other sites, which no shop means to."""
 
 
+@_takes("a list of protocols, or `None`")
 def rooms(value: Any) -> str | None:
     if value is None:
         return None
@@ -130,6 +152,7 @@ def rooms(value: Any) -> str | None:
     return None
 
 
+@_takes("a list of hosts")
 def authorities(value: Any) -> str | None:
     if not isinstance(value, (list, tuple)):
         return "must be a list of hosts, for example ['chat.example', 'chat.example:8443']"
@@ -154,9 +177,10 @@ def url_or_empty(*schemes: str) -> Check:
             return None
         return f"must be empty or a URL that begins with {' or '.join(f'{each}://' for each in schemes)}"
 
-    return check
+    return Check(f"empty, or a URL that begins with {' or '.join(f'{each}://' for each in schemes)}", check)
 
 
+@_takes("`True` or `False`")
 def switch(value: Any) -> str | None:
     return None if isinstance(value, bool) else "must be True or False"
 
@@ -168,9 +192,10 @@ def text_or_none(longest: int) -> Check:
             return None
         return f"must be a text of 1 to {longest:,} characters"
 
-    return check
+    return Check(f"1 to {longest:,} characters, or `None`", check)
 
 
+@_takes("a dict, where it is, or `None`")
 def sitemaps(value: Any) -> str | None:
     if value is None or (isinstance(value, str) and _DOTTED.fullmatch(value)):
         return None
@@ -187,9 +212,10 @@ def dotted_or_none(example: str) -> Check:
             return None
         return f"must say where it is, for example {example!r}"
 
-    return check
+    return Check("where it is, or `None`", check)
 
 
+@_takes("a list of language codes, or `None`")
 def languages(value: Any) -> str | None:
     if value is None:
         return None
@@ -200,6 +226,7 @@ def languages(value: Any) -> str | None:
     return f"has what is not in LANGUAGES: {', '.join(map(repr, wrong))}" if wrong else None
 
 
+@_takes("a path without slashes at its ends")
 def prefix(value: Any) -> str | None:
     if not isinstance(value, str) or not value or value != value.strip("/") or "//" in value:
         return "must be a path without slashes at its ends, for example 'agent'"
@@ -212,4 +239,4 @@ def dict_of(keys: Iterable[str]) -> Check:
     def check(value: Any) -> str | None:
         return None if isinstance(value, Mapping) else f"must be a dict of {', '.join(keys)}"
 
-    return check
+    return Check("a dict of the keys below", check)
