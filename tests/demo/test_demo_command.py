@@ -303,14 +303,15 @@ def test_the_printed_lines_let_an_agent_in(shop: Shop, tmp_path: Path) -> None:
     issued = run(shop.told["let an agent in"], **store)
     assert issued.returncode == 0, issued.stderr
     assert issued.stderr == ""
-    assert f" for {shop.origin.partition('://')[2]}, until " in issued.stdout
+    assert shop.origin.partition("://")[2] in issued.stdout
     client = f"{sys.executable} -m agentweb.client"
-    added = run(f"{shop.told['let an agent in']} | {client} add-grant -", **store)
-    assert added.returncode == 0, added.stderr
     cart = '{"product_id": "hojicha-100", "quantity": 1}'
     called = run(f"{client} call {shop.origin} add_to_cart '{cart}'", **store)
     assert called.returncode == 0, called.stderr
     assert "cart_id" in called.stdout
+    ada = Browser(shop.origin)
+    ada.log_in("ada", shop.customers["ada"])
+    assert "cart:*" in ada.open("/agent-access/")
 
 
 def test_an_agent_asks_with_the_printed_line_and_a_customer_decides(shop: Shop, tmp_path: Path) -> None:
@@ -423,6 +424,8 @@ def test_fresh_begins_with_a_database_that_holds_nothing_yet(tmp_path: Path) -> 
     database = tmp_path / "empty.sqlite3"
     with closing(sqlite3.connect(database)) as empty:
         empty.execute("PRAGMA journal_mode=WAL")
+    # The books of the test provider go too.
+    database.with_name("empty.sqlite3-payments").write_bytes(b"of a shop that was here before")
     done = tell("--fresh", "--database", database, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 

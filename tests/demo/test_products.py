@@ -88,6 +88,7 @@ def test_the_manifest_offers_the_shop_and_its_flow(shop: Shop) -> None:
         "cancel_order": ("delete", "orders:cancel"),
         "cart": ("read", "cart:read"),
         "change_cart": ("write", "cart:write"),
+        "buy_in_bulk": ("spend", "checkout"),
         "checkout": ("spend", "checkout"),
         "checkout_jpy": ("spend", "checkout"),
         "contact_shop": ("send", "contact:send"),
@@ -101,6 +102,7 @@ def test_the_manifest_offers_the_shop_and_its_flow(shop: Shop) -> None:
     }
     costs = {action["name"]: action["cost"] for action in manifest["actions"] if "cost" in action}
     assert costs == {
+        "buy_in_bulk": {"field": "price", "currency": "USD"},
         "checkout": {"field": "price", "currency": "USD"},
         "checkout_jpy": {"field": "price", "currency": "JPY"},
     }

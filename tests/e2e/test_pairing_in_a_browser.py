@@ -20,7 +20,7 @@ from agentweb.access.models import Session
 from agentweb.catalog.registry import registry
 from agentweb.testing import TestAgent
 from agentweb.wire.signing import SigningKey
-from tests.support.browsers import chromium, faults, tab_to
+from tests.support.browsers import EVERY, chromium, faults, tab_to
 
 __all__ = ["chromium"]
 
@@ -290,24 +290,24 @@ def test_nobody_is_shut_out_of_any_page_for_people(
         )
     ):
         page.goto(address)
-        _look(page, f"{scheme}-{width}-{number}")
+        look(page, f"{scheme}-{width}-{number}")
     page.goto(asked["verification_url_complete"])
     page.check("[name=spends]")
     page.fill("[name=total]", "50.01")
     page.click("button[value=approve]")
-    _look(page, f"{scheme}-{width}-refused")
+    look(page, f"{scheme}-{width}-refused")
     page.goto(f"{base}/token")
     page.fill("[name=client_name]", "My script")
     page.check("[value='cart:read']")
     page.click("main button[type=submit]")
     assert page.locator("#token").input_value().startswith("agw_")
-    _look(page, f"{scheme}-{width}-made")
+    look(page, f"{scheme}-{width}-made")
 
 
-def _look(page: Any, name: str) -> None:
-    """Nothing serious for axe, nothing to scroll sideways; a picture where AGENTWEB_SCREENSHOTS names a folder."""
+def look(page: Any, name: str) -> None:
+    """Nothing for axe to find, nothing to scroll sideways; a picture where AGENTWEB_SCREENSHOTS names a folder."""
     folder = os.environ.get("AGENTWEB_SCREENSHOTS")
     if folder:
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
-    assert faults(page) == [], page.url
+    assert faults(page, EVERY) == [], page.url
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), page.url

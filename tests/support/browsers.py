@@ -13,6 +13,7 @@ from django.db import connections
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
 SERIOUS = frozenset({"serious", "critical"})
+EVERY = SERIOUS | {"minor", "moderate"}
 
 
 def executable() -> str:
@@ -42,15 +43,15 @@ def chromium(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             connections.close_all()
 
 
-def faults(page: Any) -> list[str]:
-    """What axe finds serious or critical on the page, in words."""
+def faults(page: Any, impacts: frozenset[str] = SERIOUS) -> list[str]:
+    """What axe finds of these impacts on the page, in words."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe().run(page).response["violations"]
     return [
         f"{each['id']} ({each['impact']}): {each['help']}: {[node['html'] for node in each['nodes']]}"
         for each in found
-        if each["impact"] in SERIOUS
+        if each["impact"] in impacts
     ]
 
 
