@@ -141,7 +141,7 @@ def ask(
     )
     if isinstance(claimed, idempotency.Stored):
         return Answered(claimed.status, claimed.body.encode(), is_replayed=True)
-    asking = _Asking(caller, wanted, document, request_id, claimed, site_keys.active_key())
+    asking = _Asking(caller, wanted, document, request_id, claimed)
     try:
         return asking.answer()
     except (DatabaseError, InterfaceError) as error:
@@ -178,7 +178,6 @@ class _Asking:
     document: dict[str, Any]
     request_id: str
     lease: idempotency.Lease
-    key: SigningKey
 
     def answer(self) -> Answered:
         intent = idempotency.intent_of(self.lease)
@@ -229,14 +228,15 @@ class _Asking:
             asked_by=self.caller.subject,
             intent=intent,
         )
-        patiently(partial(self._write, refund, verdict))
+        # Now, and not before the policy was asked: that may take longer than a key that was replaced still counts.
+        patiently(partial(self._write, refund, verdict, site_keys.active_key()))
         return refund
 
-    def _write(self, refund: Refund, verdict: Verdict) -> None:
+    def _write(self, refund: Refund, verdict: Verdict, key: SigningKey) -> None:
         refund.state = ""
         with begun(partial(idempotency.enter, self.lease)):
             if verdict is Verdict.APPROVE:
-                refunds.approve(refund, self.key)
+                refunds.approve(refund, key)
             else:
                 refunds.wait(refund)
 

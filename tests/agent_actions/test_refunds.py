@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from agentweb.access import site_keys
 from agentweb.agent_actions.mount import PAYMENT_EVENTS
 from agentweb.catalog.words import action
 from agentweb.ledger import providers, refunds, settling
@@ -25,11 +26,19 @@ pytestmark = [pytest.mark.usefixtures("shop", "many_callers")]
 
 RECEIPTS, REFUNDS = "/agent-actions/receipts", "/agent-actions/refunds"
 SEEN: list[Any] = []
+TIME: list[Any] = []
 
 
 def policy(receipt: dict[str, Any], amount: Decimal, ctx: Any) -> str:
     SEEN.append((receipt["id"], amount, ctx.remaining, ctx.reason, ctx.user.is_authenticated))
     return str(ctx.reason)
+
+
+def slow_policy(receipt: dict[str, Any], amount: Decimal, ctx: Any) -> str:
+    """While it is asked, the site replaces its key, and two minutes pass."""
+    site_keys.rotate()
+    TIME[0].forward(2 * site_keys.RETIREMENT_MARGIN_SECONDS)
+    return "approve"
 
 
 def broken_policy(receipt: dict[str, Any], amount: Decimal, ctx: Any) -> str:
@@ -371,6 +380,19 @@ def test_a_refund_that_nobody_asks_for_again_is_finished_by_the_sweep(
         assert settling.sweep().ended == {"refund_done": 1}
         assert ask(buyer, receipt).json()["refund"]["state"] == "done", "and the answer is there"
     assert (len(provider.refunds()), spent()) == (1, 0)
+
+
+def test_a_key_that_is_replaced_while_the_policy_is_asked_signs_nothing_afterwards(
+    buyer: TestAgent, settings: Any
+) -> None:
+    receipt = paid(buyer)
+    settings.AGENTWEB = {**settings.AGENTWEB, "REFUND_POLICY": "tests.agent_actions.test_refunds.slow_policy"}
+    with clock() as time:
+        TIME[:] = [time]
+        assert ask(buyer, receipt).json()["refund"]["state"] == "done"
+        assert [each["kind"] for each in chain_of(buyer)] == ["charge", "refund"]
+        keys = site_keys.published_keys()
+        assert verify_chain(buyer.get(RECEIPTS).json()["items"], keys=keys) is None
 
 
 @pytest.mark.parametrize("path", ["nowhere.Provider", "tests.agent_actions.test_refunds.policy"])
