@@ -16,9 +16,11 @@ from agentweb.client.grant_texts import Chain
 from agentweb.client.grants import Need, is_candidate
 from agentweb.client.inputs import cost_of, prepare, read_input
 from agentweb.client.intents import Begun, Intent, NoIntent
+from agentweb.client.keystore import SiteRecord
+from agentweb.client.manifest import ManifestAction
 from agentweb.client.pending import PendingCalls, PendingIntent
 from agentweb.client.session import Found, Session
-from agentweb.client.spending import count, receipts_in
+from agentweb.client.spending import beyond, count, receipts_in
 from agentweb.wire.errors import Code
 from agentweb.wire.strict_json import Json, dumps
 
@@ -29,14 +31,16 @@ class ActionResult:
 
     ``value`` is its JSON; numbers with a point are Decimal, which ``json.dumps`` does not take: ``json()`` writes
     the value as JSON text, every number exact. ``replayed``: the site had run this intent before and
-    gave the kept answer. ``receipts`` are the verified ones inside the value. ``grant`` is the id of the grant the
-    call was signed under, None for an unsigned read; ``idempotency_key`` what the intent was called.
+    gave the kept answer. ``receipts`` are the verified ones inside the value; ``overcharge`` is what they show as taken
+    beyond what the action said that it costs: ``charged``, ``currency``, ``shown``. ``grant`` is the id of the grant
+    the call was signed under, None for an unsigned read; ``idempotency_key`` what the intent was called.
     """
 
     value: Json
     status: int
     replayed: bool
     receipts: tuple[Mapping[str, Any], ...] = ()
+    overcharge: Mapping[str, Any] | None = None
     grant: str | None = None
     idempotency_key: str | None = None
     request_id: str | None = None
@@ -98,7 +102,7 @@ class Invoking:
         # What a person approved is bound to this very grant, so no other is tried in its place.
         another = None if is_asked_about else need
         received, chain = self._session.send(manifest, outgoing, chain, intent, begun, another)
-        return self._result(found, outgoing, chain, received)
+        return self._result(found, outgoing, chain, received, cost)
 
     def _intent(self, found: Found, value: Json, wish: Wish, *, is_asked_about: bool) -> Intent:
         if wish.kept is not None:
@@ -164,13 +168,15 @@ class Invoking:
         )
 
     def _result(
-        self, found: Found, outgoing: Outgoing, chain: Chain | None, received: Received
+        self, found: Found, outgoing: Outgoing, chain: Chain | None, received: Received, cost: int | None
     ) -> ActionResult:
         manifest = found.manifest
         receipts = receipts_in(received.value, site=manifest.site, keys=manifest.keys)
         keystore = self._session.keystore
+        overcharge = None
         if receipts:
             held = keystore.held
+            overcharge = _overcharge(found.action, keystore.site(manifest.site), receipts, chain, cost)
             keystore.change_site(manifest.site, lambda record: count(record, receipts, held=held))
         for grant in chain or ():
             if grant.one_time and found.action.effect != "read":
@@ -180,7 +186,23 @@ class Invoking:
             status=received.status,
             replayed=received.is_replayed,
             receipts=receipts,
+            overcharge=overcharge,
             grant=chain[-1].id if chain else None,
             idempotency_key=outgoing.idempotency_key,
             request_id=received.request_id,
         )
+
+
+def _overcharge(
+    action: ManifestAction,
+    record: SiteRecord,
+    receipts: tuple[Mapping[str, Any], ...],
+    chain: Chain | None,
+    cost: int | None,
+) -> Mapping[str, Any] | None:
+    """What was taken beyond the declared cost; None also where a spend action does not say what it costs."""
+    if action.effect == "spend" and (cost is None or action.cost is None):
+        return None
+    shown = (cost, action.cost.currency) if cost is not None and action.cost is not None else None
+    grant = chain[-1].id if chain else None
+    return beyond(record, receipts, action=action.name, grant=grant, cost=shown)

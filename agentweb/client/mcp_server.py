@@ -17,7 +17,9 @@ from typing import Any, Final
 from agentweb.client.agent import AgentClient
 from agentweb.client.commands.saying import plain
 from agentweb.client.errors import MissingExtraError, NeedsHumanError
+from agentweb.client.flows.running import FlowResult
 from agentweb.client.found import Found
+from agentweb.client.invoking import ActionResult
 from agentweb.client.manifest import Manifest
 from agentweb.wire.errors import AgentError
 from agentweb.wire.strict_json import Json, dumps
@@ -123,10 +125,14 @@ def _as_result(document: dict[str, Json], *, is_error: bool) -> CallToolResult:
     )
 
 
-def _result(result: Any) -> dict[str, Json]:
+def _result(result: ActionResult | FlowResult) -> dict[str, Json]:
     document: dict[str, Json] = {"value": result.value}
     if result.receipts:
         document["receipts"] = [dict(receipt) for receipt in result.receipts]
+    more = result.overcharges if isinstance(result, FlowResult) else filter(None, [result.overcharge])
+    overcharges: list[Json] = [dict(each) for each in more]
+    if overcharges:
+        document["overcharges"] = overcharges
     return document
 
 

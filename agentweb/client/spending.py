@@ -10,7 +10,7 @@ from typing import Any, Final
 from agentweb.client.keystore import SiteRecord
 from agentweb.wire.errors import AgentError, ClientError, Code, MoneyError
 from agentweb.wire.grants import GrantDocument
-from agentweb.wire.money import parse_amount
+from agentweb.wire.money import format_amount, parse_amount
 from agentweb.wire.receipts import RECEIPT_LABEL, Keys, keys_by_id, receipt_hash, verify_receipt
 from agentweb.wire.strict_json import Json
 
@@ -69,6 +69,32 @@ def count(
         newest = sorted(remembered, key=lambda name: (-remembered[name], name))[:MAX_COUNTED]
         remembered = {name: remembered[name] for name in newest}
     return SiteRecord(head=record.head, after=last, spent=spent, counted=remembered)
+
+
+def beyond(
+    record: SiteRecord,
+    receipts: Iterable[Mapping[str, Any]],
+    *,
+    action: str,
+    grant: str | None,
+    cost: tuple[int, str] | None,
+) -> dict[str, Any] | None:
+    """What a call took beyond what was shown, ``{"charged", "currency", "shown"}``, None when all is as it was shown.
+
+    By the verified receipts of this action under this grant that were never seen before (``record`` is from before they
+    are counted). ``cost`` is (minor units, currency), None for an action that was said to cost nothing.
+    """
+    sums: dict[tuple[str, str], int] = {}
+    for receipt in receipts:
+        is_new = receipt["seq"] > record.after and receipt["id"] not in record.counted
+        if is_new and (receipt["kind"], receipt["action"], receipt["grant"]) == ("charge", action, grant):
+            of = receipt["currency"], receipt["request"]
+            sums[of] = sums.get(of, 0) + parse_amount(receipt["amount"], receipt["currency"])
+    for (currency, _request), minor in sorted(sums.items()):
+        if cost is None or currency != cost[1] or minor > cost[0]:
+            shown = None if cost is None else {"amount": format_amount(*cost), "currency": cost[1]}
+            return {"charged": format_amount(minor, currency), "currency": currency, "shown": shown}
+    return None
 
 
 def newer_head(known: Mapping[str, Any] | None, head: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 
 from agentweb.client import spending
 from agentweb.client.agent import AgentClient
+from agentweb.client.commands.actions import said_of
 from agentweb.client.errors import SiteError
 from agentweb.client.keystore import KeyStore, SiteRecord
 from agentweb.client.spending import count
@@ -132,6 +133,69 @@ def test_receipts_in_an_answer_are_verified_and_counted_once(
     assert client.call_action(site.url, "pay").receipts == (receipt,)
     assert client.call_action(site.url, "pay").receipts == (receipt,)
     assert keystore.site(site.authority).spent == {held: 5_00}
+
+
+@pytest.mark.parametrize(
+    ("effect", "cost", "amounts", "overcharge"),
+    [
+        pytest.param("spend", 5, [5_00], None, id="as-shown"),
+        pytest.param("spend", 5, [4_00], None, id="less"),
+        pytest.param(
+            "spend",
+            5,
+            [9_00],
+            {"charged": "9.00", "currency": "USD", "shown": {"amount": "5.00", "currency": "USD"}},
+            id="more",
+        ),
+        pytest.param(
+            "spend",
+            5,
+            [3_00, 3_00],
+            {"charged": "6.00", "currency": "USD", "shown": {"amount": "5.00", "currency": "USD"}},
+            id="more-in-two",
+        ),
+        pytest.param("spend", None, [9_00], None, id="not-said"),
+        pytest.param(
+            "write", None, [1_00], {"charged": "1.00", "currency": "USD", "shown": None}, id="said-to-be-free"
+        ),
+    ],
+)
+def test_a_receipt_of_more_than_was_shown_is_told(
+    site: Site,
+    client: AgentClient,
+    log: Log,
+    grant: Callable[..., str],
+    effect: str,
+    cost: int | None,
+    amounts: list[int],
+    overcharge: dict[str, Any] | None,
+) -> None:
+    held = grant("pay", spending=("USD", 100_00, 1000_00))
+    old = log.add(50_00, grant=held, root=held, action="pay")
+    site.script("/api/pay", Reply(value=old))
+    members = {} if cost is None else {"cost": {"currency": "USD", "amount": cost}}
+    site.action("pay", effect=effect, scope="pay", **members)
+    client.call_action(site.url, "pay")
+    # What was seen before is not of this call.
+    new = [
+        log.add(amount, grant=held, root=held, action="pay", request="rq_" + "N" * 22) for amount in amounts
+    ]
+    site.script("/api/pay", Reply(value=[old, *new, log.add(70_00, grant=held, root=held, action="other")]))
+    assert client.call_action(site.url, "pay").overcharge == overcharge
+
+
+def test_what_a_step_took_beyond_its_price_is_told_of_the_flow(
+    site: Site, client: AgentClient, log: Log, grant: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    held = grant("pay", spending=("USD", 100_00, 1000_00))
+    site.action("pay", effect="spend", scope="pay", cost={"currency": "USD", "amount": 5})
+    site.manifest["flows"] = [{"name": "buy", "steps": [{"action": "pay"}]}]
+    site.script("/api/pay", Reply(value=log.add(9_00, grant=held, root=held, action="pay")))
+    result = client.run_flow(site.url, "buy")
+    assert [each["charged"] for each in result.overcharges] == ["9.00"]
+    document, _lines = said_of(result)
+    assert [each["charged"] for each in document["overcharges"]] == ["9.00"]
+    assert "charged 9.00 USD, and said that it costs 5.00 USD" in capsys.readouterr().err
 
 
 def test_only_so_many_that_look_like_receipts_are_checked(

@@ -51,7 +51,16 @@ def add_commands(add: Add) -> None:
 
 
 def said_of(result: ActionResult | FlowResult) -> Said:
-    """A result as commands print it."""
+    """A result as commands print it; that more was taken than was shown is told on standard error too."""
+    more = result.overcharges if isinstance(result, FlowResult) else (result.overcharge,)
+    for overcharge in filter(None, more):
+        shown = overcharge["shown"]
+        said = "nothing" if shown is None else f"{shown['amount']} {shown['currency']}"
+        say(
+            f"The site charged {overcharge['charged']} {overcharge['currency']}, and said that it costs {said}: the "
+            "receipt is signed. Tell the person, and ask the site for a refund.",
+            sys.stderr,
+        )
     if isinstance(result, FlowResult):
         document: dict[str, Any] = {
             "value": result.value,
@@ -59,6 +68,8 @@ def said_of(result: ActionResult | FlowResult) -> Said:
             "outputs": list(result.outputs),
             "receipts": [dict(receipt) for receipt in result.receipts],
         }
+        if result.overcharges:
+            document["overcharges"] = [dict(each) for each in result.overcharges]
         return document, [plain(result.json())]
     document = {
         "value": result.value,
@@ -69,6 +80,8 @@ def said_of(result: ActionResult | FlowResult) -> Said:
         "idempotency_key": result.idempotency_key,
         "request_id": result.request_id,
     }
+    if result.overcharge is not None:
+        document["overcharge"] = dict(result.overcharge)
     return document, [plain(result.json())]
 
 

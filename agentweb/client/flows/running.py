@@ -28,12 +28,13 @@ _STILL_OPEN: Final = frozenset({Code.NEEDS_HUMAN, Code.GRANT_REQUIRED, Code.HAND
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowResult:
     """What a flow answered. ``outputs`` are the response bodies of its steps, ``receipts`` the verified ones in them
-    that this call brought."""
+    that this call brought, ``overcharges`` what steps of it took beyond what they said to cost."""
 
     value: Json
     run: str
     outputs: tuple[Json, ...]
     receipts: tuple[Mapping[str, Any], ...] = ()
+    overcharges: tuple[Mapping[str, Any], ...] = ()
 
     def json(self) -> str:
         """The value as JSON text, with its numbers exactly as the site wrote their values."""
@@ -162,7 +163,11 @@ class FlowRunning:
             raise
         self._runs.remove(run.run)
         return FlowResult(
-            value=value, run=run.run, outputs=tuple(outputs), receipts=tuple(performing.receipts)
+            value=value,
+            run=run.run,
+            outputs=tuple(outputs),
+            receipts=tuple(performing.receipts),
+            overcharges=tuple(performing.overcharges),
         )
 
     def _missing(self, found: _Flow, planned: FlowPlan, *, is_begun: bool) -> ClientError | None:
@@ -211,6 +216,7 @@ class _Performing:
         self._answer = answer
         self._progress = progress
         self.receipts: list[Mapping[str, Any]] = []
+        self.overcharges: list[Mapping[str, Any]] = []
 
     def step(self, number: int, name: str, given: Json) -> Json:
         """Call the action; its output is on the disk when this returns."""
@@ -238,6 +244,8 @@ class _Performing:
         self._runs.write(done)
         self._run = done
         self.receipts += result.receipts
+        if result.overcharge is not None:
+            self.overcharges.append(result.overcharge)
         if self._progress is not None:
             self._progress.ended(number, result)
         return result.value
