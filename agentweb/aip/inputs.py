@@ -159,9 +159,9 @@ def _not_an_object(value: Json, shown: Json) -> Problem:
 
 
 def _as_in(shown: Json) -> str:
-    """The action's example, as it stands in the body."""
+    """The action's example, as it stands in the body. That it is one is said: it is not what was meant to be sent."""
     text = dumps(shown).decode()
-    return f': "input": {text}' if shown is not None and len(text) <= _LONGEST else ""
+    return f', as in "input": {text}' if shown is not None and len(text) <= _LONGEST else ""
 
 
 def _not_a_text(name: str, member: Json) -> Problem:

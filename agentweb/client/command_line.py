@@ -15,10 +15,11 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from agentweb.client.agent import AgentClient
 from agentweb.client.commands import actions, approving, authority, finding, money, requesting, serving
@@ -48,6 +49,24 @@ SUBJECTS: Final = (authority, requesting, actions, finding, approving, money, se
 """Modules with ``add_commands``, in the order of the help."""
 
 _MAX_INPUT: Final = 16_777_216
+_UNKNOWN_COMMAND: Final = re.compile(r"argument command: invalid choice: '(.*)' \(choose from ", re.DOTALL)
+"""How argparse says it, up to the list of all that there are."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says of an unknown command which one it most likely is, in place of all that there are."""
+
+    commands: Collection[str] = ()
+
+    def error(self, message: str) -> NoReturn:
+        unknown = _UNKNOWN_COMMAND.match(message)
+        if unknown is not None:
+            close = get_close_matches(unknown[1][:100], self.commands, n=3)
+            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            message = f"There is no command {unknown[1][:100]!r}.{hint} {self.prog} -h lists all."
+        super().error(message)
+
+
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
@@ -134,12 +153,13 @@ def _options(*, is_first: bool) -> argparse.ArgumentParser:
 
 def _parser() -> argparse.ArgumentParser:
     common = _options(is_first=False)
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="agentweb" if Path(sys.argv[0]).stem == "agentweb" else "python -m agentweb.client",
         description="Call the actions of sites and message other agents, as an agent.",
         parents=[_options(is_first=True)],
     )
-    commands = parser.add_subparsers(required=True, metavar="command")
+    commands = parser.add_subparsers(required=True, metavar="command", parser_class=argparse.ArgumentParser)
+    parser.commands = commands.choices
 
     def command(
         name: str, run: Callable[[AgentClient, argparse.Namespace], Said], sentence: str

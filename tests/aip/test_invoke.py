@@ -546,7 +546,7 @@ def test_an_object_around_a_text_is_refused_with_what_to_send_instead(agent: Tes
         "type",
         "string",
     )
-    assert '"input": "req-3"' in problem["message"]
+    assert problem["message"].endswith(', as in "input": "req-3".')
     assert "without an object" in problem["message"]
     assert "in" not in problem
 

@@ -354,3 +354,25 @@ def test_an_argument_that_is_no_text_is_written_wrong(
         main(["--key-store", str(tmp_path / "keys.json"), "--json", *arguments])
     assert caught.value.code == 2
     assert "not UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("cal", "There is no command 'cal'. Did you mean call?"),
+        ("fund", "Did you mean refund or find?"),
+        ("zzz", "There is no command 'zzz'. "),
+    ],
+)
+def test_an_unknown_command_is_told_which_one_it_is(
+    typed: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from agentweb.client.command_line import main
+
+    with pytest.raises(SystemExit) as caught:
+        main(["--key-store", str(tmp_path / "keys.json"), typed, "https://shop.example"])
+    assert caught.value.code == 2
+    [line] = [each for each in capsys.readouterr().err.splitlines() if "error: " in each]
+    assert said in line
+    assert line.endswith(" -h lists all.")
+    assert "choose from" not in line
