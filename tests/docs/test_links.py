@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,14 @@ def test_the_index_lists_every_page() -> None:
     index = DOCS / "index.md"
     listed = {(DOCS / link.partition("#")[0]).resolve() for link in links(index)}
     assert set(DOCS.rglob("*.md")) - listed == {index}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_shell_variable_that_a_page_uses_is_set_on_it(page: Path) -> None:
+    """``TOKEN`` is what the command before it printed."""
+    text = page.read_text(encoding="utf-8")
+    shell = "\n".join(re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    used, set_there = (
+        set(re.findall(pattern, of)) for pattern, of in ((r"\$([A-Z]+)\b", shell), (r"\b([A-Z]+)=", text))
+    )
+    assert used - set_there <= {"TOKEN"}

@@ -119,6 +119,7 @@ def test_an_agent_asks_a_person_narrows_and_the_key_acts_under_the_grant(ann: Us
         assert (grant["scopes"], grant["expires"]) == (["cart:write"], int(NOON) + 3_600)
         assert grant["mandate"] == {"currency": "USD", "per_tx": "5.00", "total": "12.50"}
         assert grant["note"] == "To buy paper."
+        assert "delegate" not in grant, "who asks for one cannot hand it on"
         agent.grant_header = body["header"]
         assert agent.post("/agent/add_to_cart").json() == {"for": "ann"}
         # Whoever fetches it again gets the same.
