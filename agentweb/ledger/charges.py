@@ -136,11 +136,11 @@ class Till:
             raise ValueError(f"one call may charge at most {MAX_CHARGES} times")
         self._keep_to_ceiling(minor, currency)
         agreed = self._agreement_for(minor, currency, item, agreement)
-        paid = None
+        paid, notes = None, dict(metadata or {})
         if self.purse is not None:
             noted = None if agreed is None else agreed.id
-            paid = self.purse.paid(len(self.charges), minor, currency, item, noted, dict(metadata or {}))
-        ident = paid or random_id("rc_")
+            paid = self.purse.paid(len(self.charges), minor, currency, item, noted, notes)
+        ident = random_id("rc_") if paid is None else paid.id
         if paid is not None:
             if agreed is not None:
                 agreements.use_up(agreed.id, ident)
@@ -155,9 +155,9 @@ class Till:
             raise self.purse.ask()
         if agreed is not None:
             self._agreed = [other for other in self._agreed if other.id != agreed.id]
-        charge = Charge(
-            ident, minor, currency, item, dict(metadata or {}), None if agreed is None else agreed.id
-        )
+        if paid is not None:
+            notes = paid.metadata
+        charge = Charge(ident, minor, currency, item, notes, None if agreed is None else agreed.id)
         self.charges.append(charge)
         done = {"id": ident, "amount": format_amount(minor, currency), "currency": currency, "item": item}
         return done if agreed is None else {**done, "agreement": agreed.id}

@@ -130,8 +130,11 @@ class Purse:
         item: str,
         agreement: str | None,
         metadata: dict[str, Any],
-    ) -> str | None:
-        """The id of the captured charge that this is; None when nothing was begun. Raises Unpaid for all between."""
+    ) -> Payment | None:
+        """The captured charge that this is; None when nothing was begun. Raises Unpaid for all between.
+
+        Its ``metadata`` is what the provider was told, whatever this run of the handler would say.
+        """
         self.wanted = Wanted(
             ordinal=ordinal,
             amount=amount,
@@ -145,7 +148,7 @@ class Purse:
             return None
         if found.state != State.CAPTURED or not _is_for(found, self.wanted):
             raise self.ask()
-        return found.id
+        return found
 
     def ask(self) -> Unpaid:
         """The signal to raise for the charge that was looked for last.

@@ -163,6 +163,15 @@ def test_the_provider_is_told_who_pays_for_what(
     assert Receipt.objects.get().metadata == {"card": "pm_1"}
 
 
+def test_a_receipt_notes_what_the_provider_was_told_and_not_what_a_later_run_would_say(
+    provider: TestProvider,
+) -> None:
+    cards = iter(["pm_1", "pm_2"])
+    with selling(lambda inp, ctx: ctx.charge(5, "USD", item="tea", metadata={"card": next(cards)})):
+        sell(buyer())
+    assert Receipt.objects.get().metadata == Payment.objects.get().metadata == {"card": "pm_1"}
+
+
 def test_what_a_handler_writes_before_and_after_it_charges_is_there_once() -> None:
     Stock.objects.create(name="tea", left=3)
 
