@@ -86,7 +86,7 @@ class Command(BaseCommand):
 
 
 def _issue_grant(shop: Opened) -> str:
-    """The command line that gives an agent what it needs to buy, for a shell in this very folder."""
+    """The command line that gives an agent what it needs to buy for a customer, for a shell in this very folder."""
     python = shlex.join([_from_here(sys.executable)])
     needs = {}
     if shop.database is None:
@@ -97,7 +97,8 @@ def _issue_grant(shop: Opened) -> str:
         *(f"{name}={shlex.quote(value)}" for name, value in needs.items()),
         f"{python} {shlex.quote(_from_here(str(_MANAGE)))} issue_grant",
         f'--agent-key "$({python} -m agentweb.client key)"',
-        *("--scope 'cart:*'", "--scope checkout", "--mandate USD:50.00/200.00"),
+        *("--scope 'cart:*'", "--scope checkout", "--mandate USD:50.00/200.00", f"--user {CUSTOMERS[0]}"),
+        f"--quiet | {python} -m agentweb.client add-grant -",
     ]
     return " ".join(words)
 
