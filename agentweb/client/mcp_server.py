@@ -46,7 +46,8 @@ def make_server(agent: AgentClient) -> Any:
     """An ``MCPServer`` with the client's tools. Raises MissingExtraError without the extra ``mcp``."""
     if MCPServer is None:
         raise MissingExtraError("mcp")
-    server = MCPServer(NAME, instructions=INSTRUCTIONS)
+    # Not INFO: httpx tells each address, and what a person looks for stands in the addresses of reads.
+    server = MCPServer(NAME, instructions=INSTRUCTIONS, log_level="WARNING")
 
     def find_action(query: str, effect: str | None = None, limit: int = 10) -> CallToolResult:
         """Find actions and flows of sites by what is to be done, in a few words: "buy printer paper". effect is read,
@@ -101,7 +102,11 @@ def make_server(agent: AgentClient) -> Any:
 
 def serve(agent: AgentClient) -> None:
     """Serve the tools over standard input and output until the other side closes them."""
-    make_server(agent).run("stdio")
+    server = make_server(agent)
+    try:
+        server.run("stdio")
+    except* BrokenPipeError:
+        pass  # it closed them while an answer was written
 
 
 def _answer(call: Callable[[], dict[str, Json]]) -> CallToolResult:

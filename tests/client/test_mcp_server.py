@@ -142,6 +142,25 @@ def test_the_command_asks_the_index_that_is_named(
     assert [found.index_error.code for found in asked] == ["busy"]
 
 
+def test_a_program_that_goes_away_under_way_is_no_error(
+    agent: AgentClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agentweb.client import mcp_server
+
+    class Gone:
+        def run(self, _transport: str) -> None:
+            raise ExceptionGroup("of the SDK", [BrokenPipeError()])
+
+    monkeypatch.setattr(mcp_server, "make_server", lambda _agent: Gone())
+    mcp_server.serve(agent)
+
+
+def test_what_a_person_looks_for_is_not_logged(agent: AgentClient) -> None:
+    from agentweb.client.mcp_server import make_server
+
+    assert make_server(agent).settings.log_level == "WARNING"
+
+
 def test_the_command_serves_over_standard_input_and_output(shop: Site, keystore: KeyStore) -> None:
     from mcp.client.stdio import StdioServerParameters
 
