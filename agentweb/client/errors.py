@@ -85,13 +85,24 @@ class NeedsHumanError(ClientError):
     """The person is to be asked before this call; nothing was sent.
 
     ``extra`` says what exactly: ``approval``, ``site``, ``action``, ``effect``, ``cost``, ``input``, ``grant``,
-    ``expires``. Approved, the same call passes with ``confirm=True``.
+    ``expires``; ``allowance`` where a sum that may be spent unasked was not enough, ``tries_left`` after a wrong code.
+    Approved, the same call passes with ``confirm=True``. ``told`` is the message without the word how to go on, which
+    is another at the command line; ``code_from`` says where the person gets the code, None where none is needed.
     """
 
     default_code = Code.NEEDS_HUMAN
 
-    def __init__(self, message: str, **asked: Any) -> None:
-        super().__init__(None, message, **asked)
+    def __init__(self, told: str, *, code_from: str | None = None, **asked: Any) -> None:
+        super().__init__(None, told, **asked)
+        self.told, self.code_from = told, code_from
+        self.go_on("make the same call again with confirm=True", "and the code")
+
+    def go_on(self, how: str, with_code: str) -> None:
+        """Say in the message how the call is made once it is approved; ``with_code`` is what a code adds to that."""
+        if self.code_from is not None:
+            how = f"{how} {with_code} {self.code_from}"
+        self.message = f"{self.told} Ask the person, and when they approve exactly this, {how}."
+        self.args = (self.message,)
 
 
 class MissingExtraError(ClientError, ImportError):

@@ -179,7 +179,7 @@ def _refuse_if_old(call: PendingCall, now: float) -> None:
             OUTCOME_UNKNOWN,
             f"An identical call of {call.action} was begun more than a day ago and its outcome was never learned; "
             "the site may have forgotten its key. Find out whether it acted (receipts, the site's own lists), "
-            "then call again as a new intent.",
+            "then call again as a new intent (new_intent=True).",
             site=call.site,
             action=call.action,
             idempotency_key=call.key,

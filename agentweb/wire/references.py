@@ -156,9 +156,7 @@ class _Resolver:
     def look_up(self, reference: Reference) -> Json:
         exists, value, found = self.follow(reference)
         if not exists:
-            where = (
-                f"{found} exists, but has no such member" if found else f"{reference.source} has no output"
-            )
+            where = f"{found} {_what(value)}" if found else f"{reference.source} has no output"
             raise ClientError(
                 Code.FLOW_REFERENCE_MISSING,
                 f"{reference.text} names nothing: {where}.",
@@ -169,7 +167,7 @@ class _Resolver:
         return value
 
     def follow(self, reference: Reference) -> tuple[bool, Json, str]:
-        """(does it exist, its value, the longest part of the path that exists)."""
+        """(does it exist, its value or that of the longest part of the path that exists, this part)."""
         if reference.step is None:
             value = self.input
         elif reference.step < len(self.steps):
@@ -183,7 +181,7 @@ class _Resolver:
             elif isinstance(value, list) and segment.is_index and int(segment.name) < len(value):
                 value = value[int(segment.name)]
             else:
-                return False, None, found
+                return False, value, found
             found += segment.written
         return True, value, found
 
@@ -205,6 +203,15 @@ class _Resolver:
                 f"The input of the step grows beyond {MAX_SIZE} values and characters; refer to less.",
                 step=self.step,
             )
+
+
+def _what(value: Json) -> str:
+    """What is said of a value in which the next step of a path is missing."""
+    if isinstance(value, list):
+        return f"is a list of {len(value)}, and has no such entry" if value else "is an empty list"
+    if isinstance(value, dict):
+        return "is an object, and has no such member"
+    return "is null" if value is None else "is a single value, and has no members"
 
 
 def check_references(

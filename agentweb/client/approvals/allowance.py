@@ -5,6 +5,7 @@ What was let through counts, also when the site refused it afterwards: the count
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,10 +24,14 @@ class Allowance:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    def used(self, currency: str, *, now: float) -> int:
+        """Minor units that passed within the last 24 hours."""
+        return sum(entry[1] for entry in _within_a_day(self._read(), currency, now))
+
     def take(self, currency: str, minor: int, *, limit: int, now: float) -> bool:
         """Count the amount, unless it and that of the last 24 hours together are over the limit."""
         spent = self._read()
-        recent = [entry for entry in spent.get(currency, []) if now - A_DAY < entry[0]]
+        recent = _within_a_day(spent, currency, now)
         if sum(entry[1] for entry in recent) + minor > limit:
             return False
         spent[currency] = [*recent, [int(now), minor]]
@@ -49,3 +54,7 @@ class Allowance:
                 "keystore_invalid",
                 f"{self.path} does not say what was spent unasked; delete it to begin anew.",
             ) from error
+
+
+def _within_a_day(spent: Mapping[str, list[list[int]]], currency: str, now: float) -> list[list[int]]:
+    return [entry for entry in spent.get(currency, []) if now - A_DAY < entry[0]]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from agentweb.client.approvals.allowance import Allowance
 from agentweb.client.approvals.policy import ApprovalPolicy, Question
-from agentweb.client.approvals.records import LIFE, Approval, Approvals
+from agentweb.client.approvals.records import LIFE, Approval, Approvals, Tried
 from agentweb.client.errors import NeedsHumanError
 from agentweb.client.intents import Approved, Begun, Intent
 from agentweb.wire.encoding import random_id
 from agentweb.wire.errors import ClientError, Code
+from agentweb.wire.money import format_amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,9 @@ class Gate:
         if let_in is not None:
             return let_in
         asked, was_asked = self._ask(question, intent, manner)
-        if not self._is_approved(asked, answer, was_asked=was_asked):
-            raise self._needs_human(asked)
+        doubt = self._doubt(asked, answer, was_asked=was_asked)
+        if doubt is not None:
+            raise self._needs_human(asked, doubt)
         with self.approvals.lock():
             # Whoever takes it away writes down the call in the same moment; another process then finds that.
             found = self.approvals.find(asked.id, self._clock())
@@ -64,7 +67,7 @@ class Gate:
             if known is not None and known.approved == approved:
                 return intent.begin(key=known.key, approved=approved)
         asked, _ = self._ask(question, intent, manner)
-        raise self._needs_human(asked)
+        raise self._needs_human(asked, _Doubt())
 
     def _unasked(self, question: Question, intent: Intent, approved: Approved) -> Begun | None:
         limit = self.policy.passes_unasked_under(question)
@@ -104,7 +107,8 @@ class Gate:
             self.policy.show_code(asked, code)
         return asked, False
 
-    def _is_approved(self, asked: Approval, answer: Answer, *, was_asked: bool) -> bool:
+    def _doubt(self, asked: Approval, answer: Answer, *, was_asked: bool) -> _Doubt | None:
+        """Why it is not approved, None when it is."""
         approver = self.policy.approver
         if approver is not None:
             said = approver(asked)
@@ -118,24 +122,69 @@ class Gate:
                     approval=asked.id,
                 )
             if said is True:
-                return True
-        if not answer.confirm or not was_asked:
-            return False
+                return None
+        if not answer.confirm and answer.code is None:
+            return _Doubt()
+        if not was_asked:
+            return _Doubt("This was not asked before, or too long ago, so there was nothing to confirm yet.")
+        if not answer.confirm:
+            return _Doubt("A code alone opens nothing: it comes with the confirmation.")
         if not self.policy.strict:
-            return True
-        return answer.code is not None and self.approvals.check_code(asked.id, answer.code, self._clock())
+            return None
+        if answer.code is None:
+            return _Doubt("It was confirmed without the code, which only the person is shown.")
+        tried = self.approvals.try_code(asked.id, answer.code, self._clock())
+        return None if tried.is_right else _doubt_of(tried)
 
-    def _needs_human(self, asked: Approval) -> NeedsHumanError:
+    def _needs_human(self, asked: Approval, doubt: _Doubt) -> NeedsHumanError:
         shown = asked.as_dict()
-        how = "with confirm=True"
-        if self.policy.strict:
-            how += (
-                " and the code that the person was shown"
-                if self.policy.show_code is not None
-                else f" and the code that the person gets by: agentweb code {asked.id}"
+        told = [str(shown.pop("message"))]
+        allowance = self._allowance_for(asked.question)
+        if allowance is not None:
+            told.append(
+                f"Of {allowance['limit']} {allowance['currency']} that may be spent without asking within 24 hours, "
+                f"{allowance['used']} are used and {allowance['left']} are left, which is not enough for it."
             )
-        message = (
-            f"{shown.pop('message')} Nothing was sent. Ask the person, and when they approve exactly this, make the "
-            f"same call again {how}."
+            shown["allowance"] = allowance
+        told += ["Nothing was sent.", doubt.sentence]
+        code_from = None
+        if self.policy.strict:
+            code_from = (
+                "that the person was shown"
+                if self.policy.show_code is not None
+                else f"that the person gets by: agentweb code {asked.id}"
+            )
+        return NeedsHumanError(" ".join(filter(None, told)), code_from=code_from, **shown, **doubt.extra)
+
+    def _allowance_for(self, question: Question) -> dict[str, str] | None:
+        """How much may be spent unasked, where that was looked at; as amounts."""
+        limit, currency = self.policy.limit_for(question), question.currency
+        if limit is None or currency is None:
+            return None
+        with self.approvals.lock():
+            used = self._allowance.used(currency, now=self._clock())
+        amounts = {"limit": limit, "used": used, "left": max(0, limit - used)}
+        return {"currency": currency} | {
+            name: format_amount(minor, currency) for name, minor in amounts.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """Why what the caller said opens nothing: a sentence about it, and members of the error."""
+
+    sentence: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def _doubt_of(tried: Tried) -> _Doubt:
+    if not tried.was_shown:
+        return _Doubt("This code cannot be right: the person was shown none yet.")
+    extra = {"tries_left": tried.tries_left}
+    if tried.tries_left == 0:
+        return _Doubt(
+            "The code was wrong, and with that this question is void: the same call without a code asks anew.",
+            extra,
         )
-        return NeedsHumanError(message, **shown)
+    left = "one try is left" if tried.tries_left == 1 else f"{tried.tries_left} tries are left"
+    return _Doubt(f"The code was wrong; {left} before the question is void.", extra)

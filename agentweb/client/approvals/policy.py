@@ -61,15 +61,19 @@ class ApprovalPolicy:
 
     def passes_unasked_under(self, question: Question) -> int | None:
         """The limit, in minor units, for calls that may pass without asking; None when this one may not."""
-        currency, amount = question.currency, question.amount
-        if question.effect != "spend" or currency is None or amount is None:
+        limit = self.limit_for(question)
+        return (
+            limit if limit is not None and question.amount is not None and question.amount <= limit else None
+        )
+
+    def limit_for(self, question: Question) -> int | None:
+        """What may be spent without asking, in minor units, where such a call may pass at all; else None."""
+        currency = question.currency
+        if question.effect != "spend" or currency is None or question.amount is None:
             return None
         if self.auto_sites is not None and question.site not in self.auto_sites:
             return None
-        if currency not in self.auto_under:
-            return None
-        limit = parse_amount(self.auto_under[currency], currency)
-        return limit if amount <= limit else None
+        return parse_amount(self.auto_under[currency], currency) if currency in self.auto_under else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,16 @@ class Approval:
         return shown
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What came of a code. ``tries_left``: how many more may be wrong, 0 for a question that is void; ``was_shown``:
+    whether there is a code yet."""
+
+    tries_left: int
+    is_right: bool = False
+    was_shown: bool = True
+
+
 class Approvals:
     """The folder of one agent's questions; several processes may share it."""
 
@@ -139,20 +149,23 @@ class Approvals:
             self.write(approval)
         return approval, code
 
-    def check_code(self, ident: str, code: str, now: float) -> bool:
+    def try_code(self, ident: str, code: str, now: float) -> Tried:
         """Is this the code that the person was shown? A wrong one counts, and five void the question."""
         with self.lock():
             approval = self.find(ident, now)
-            if approval is None or approval.code is None:
-                return False
+            if approval is None:
+                return Tried(tries_left=0)
+            left = MAX_WRONG - approval.wrong
+            if approval.code is None:
+                return Tried(tries_left=left, was_shown=False)
             given = code.replace("-", "").replace(" ", "")
             if hmac.compare_digest(_hashed(given, approval.salt), approval.code):
-                return True
-            if approval.wrong + 1 >= MAX_WRONG:
+                return Tried(tries_left=left, is_right=True)
+            if left <= 1:
                 self.remove(ident)
             else:
                 self.write(replace(approval, wrong=approval.wrong + 1))
-            return False
+            return Tried(tries_left=left - 1)
 
     def _found(self, names: list[str], now: float) -> Iterator[Approval]:
         for name in names:

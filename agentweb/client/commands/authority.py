@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from datetime import UTC, datetime
 from typing import Any
 
 from agentweb.client.agent import AgentClient
 from agentweb.client.commands.saying import Add, Said, plain
+from agentweb.client.commands.wording import moment
 
 
 def add_commands(add: Add) -> None:
@@ -59,8 +59,8 @@ def _grants(agent: AgentClient, options: argparse.Namespace) -> Said:
 
 def grant_line(grant: dict[str, Any]) -> str:
     """One of ``AgentClient.grants`` as people read it."""
-    until = datetime.fromtimestamp(grant["expires"], tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
-    parts = [f"{grant['id']} for {grant['site']}: {' '.join(grant['scopes'])}", f"until {until}"]
+    scopes = " ".join(grant["scopes"])
+    parts = [f"{grant['id']} for {grant['site']}: {scopes}", f"until {moment(grant['expires'])}"]
     mandate = grant["mandate"]
     if mandate is not None:
         parts.append(

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Final, Protocol, TextIO
 
 from agentweb.client.commands.streams import escaped
+from agentweb.client.commands.wording import member_text, with_options
 from agentweb.client.errors import MAX_MESSAGE
 from agentweb.wire.errors import AgentError, Code
 from agentweb.wire.strict_json import dumps
@@ -82,11 +83,11 @@ def json_lines(document: Any) -> Iterator[str]:
 
 def print_error(error: AgentError, *, as_json: bool) -> None:
     """The error, as JSON on standard output or as lines on standard error."""
+    body = with_options(error).as_dict()
     if as_json:
-        for line in json_lines({"error": error.as_dict()}):
+        for line in json_lines({"error": body}):
             say(line)
         return
-    body = error.as_dict()
     whole = "the manifest" if error.code == Code.MANIFEST_INVALID else "the input"
     say(f"{quoted(str(body.pop('code')))}: {quoted(str(body.pop('message')), MAX_MESSAGE)}", sys.stderr)
     for problem in (body.pop("problems", None) or [])[:_MOST]:
@@ -94,8 +95,9 @@ def print_error(error: AgentError, *, as_json: bool) -> None:
         said = problem.get("message", problem.get("code", ""))
         say(f"  {quoted(str(where))}: {quoted(str(said), MAX_MESSAGE)}", sys.stderr)
     for name, value in islice(body.items(), _MOST):
+        said = value if isinstance(value, str) else member_text(name, value)
         # JSON is whole: somebody copies the request for a grant from here.
-        shown = quoted(value, MAX_MESSAGE) if isinstance(value, str) else plain(dumps(value).decode())
+        shown = plain(dumps(value).decode()) if said is None else quoted(said, MAX_MESSAGE)
         say(f"  {quoted(name)}: {shown}", sys.stderr)
 
 

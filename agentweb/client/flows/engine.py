@@ -6,11 +6,12 @@ It knows neither network nor disk. Who runs a flow says how a step is performed,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from agentweb.wire.errors import AgentError, ClientError, Code
-from agentweb.wire.references import resolve
+from agentweb.wire.references import parse_reference, resolve
 from agentweb.wire.strict_json import Json
 
 
@@ -64,6 +65,8 @@ def run_steps(
             return outputs[-1] if outputs else None
         return resolve(output, value, outputs)
     except AgentError as error:
+        if error.code == Code.FLOW_REFERENCE_MISSING:
+            error.message += _whose(error, steps, outputs)
         error.extra |= where_it_stopped(flow, steps, outputs, position)
         raise
 
@@ -83,6 +86,18 @@ def where_it_stopped(
         ],
         "resume": position.resume_at(number),
     }
+
+
+def _whose(error: AgentError, steps: Sequence[FlowStep], outputs: Sequence[Json]) -> str:
+    """The step whose answer it was, and that it found nothing, if it did: a sentence for whoever wonders why."""
+    reference = parse_reference(str(error.extra.get("reference", "")))
+    if reference is None or reference.step is None or reference.step >= len(steps):
+        return ""
+    named = f" That is what step {reference.step} ({steps[reference.step].action}) answered"
+    with suppress(AgentError):  # too large to be looked at
+        if resolve(error.extra.get("found"), None, outputs) == []:
+            return f"{named}: it found nothing."
+    return f"{named}."
 
 
 def read_steps(steps: Sequence[Json]) -> list[FlowStep]:

@@ -229,6 +229,28 @@ def test_small_sums_pass_until_a_day_of_them_is_over_the_limit(
     assert [act[1] for act in site.acts] == [{"price": 6}, {"price": 4}, {"price": 0.02}]
 
 
+def test_it_is_said_how_much_of_what_may_be_spent_unasked_is_left(
+    site: Site, keystore: KeyStore, time: Time
+) -> None:
+    agent = make(site, keystore, time, auto_under={"USD": "10.00"})
+    agent.call_action(site.url, "pay", {"price": 6})
+    for price in (4.01, 10.01):
+        with pytest.raises(NeedsHumanError) as caught:
+            agent.call_action(site.url, "pay", {"price": price})
+        assert "Of 10.00 USD that may be spent without asking within 24 hours, 6.00 are used" in str(
+            caught.value
+        )
+        assert caught.value.extra["allowance"] == {
+            "currency": "USD",
+            "limit": "10.00",
+            "used": "6.00",
+            "left": "4.00",
+        }
+    assert "allowance" not in question(lambda: agent.call_action(site.url, "mail"))
+    elsewhere = make(site, keystore, time, auto_under={"USD": 10}, auto_sites={"shop.example"})
+    assert "allowance" not in question(lambda: elsewhere.call_action(site.url, "pay", {"price": 4.01}))
+
+
 def test_asking_for_the_outcome_counts_once(site: Site, keystore: KeyStore, time: Time) -> None:
     policy = ApprovalPolicy(auto_under={"USD": "10.00"})
     agent = AgentClient(keystore, approval=policy, clock=time, sleep=time.sleep, attempts=1)
@@ -301,6 +323,33 @@ def test_a_code_cannot_be_found_by_trying(site: Site, keystore: KeyStore, time: 
             )
         )
     question(lambda: agent.call_action(site.url, "pay", {"price": 82}, confirm=True, code=code))
+    assert site.calls() == []
+
+
+def test_it_is_said_why_a_confirmation_opens_nothing(site: Site, keystore: KeyStore, time: Time) -> None:
+    agent = make(site, keystore, time, strict=True)
+
+    def said(**answer: Any) -> NeedsHumanError:
+        with pytest.raises(NeedsHumanError) as caught:
+            agent.call_action(site.url, "pay", {"price": 82}, **answer)
+        return caught.value
+
+    early = said(confirm=True, code="1")
+    assert "there was nothing to confirm yet" in early.message
+    assert "confirmed without the code" in said(confirm=True).message
+    assert "comes with the confirmation" in said(code="1").message
+    shown_none = said(confirm=True, code="1")
+    assert ("was shown none yet" in shown_none.message, "tries_left" in shown_none.extra) == (True, False)
+    agent.approval_code(early.extra["approval"])
+    left = []
+    for _ in range(MAX_WRONG):
+        wrong = said(confirm=True, code="1")
+        assert "The code was wrong" in wrong.message
+        assert str(wrong) == wrong.message
+        left.append(wrong.extra["tries_left"])
+    assert left == [4, 3, 2, 1, 0]
+    assert "this question is void" in wrong.message
+    assert agent.approvals() == []
     assert site.calls() == []
 
 

@@ -290,6 +290,26 @@ def test_steps_that_together_cost_more_than_is_left_do_not_begin(
     assert site.calls() == []
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"items": []}, "items is an empty list. That is what step 0 (search_products) answered: it found nothing."),
+        ({"items": [{}]}, "items.0 is an object, and has no such member. That is what step 0 (search_products)"),
+        ({"items": None}, "$steps.0.items is null. "),
+        ({"items": "none"}, "$steps.0.items is a single value, and has no members. "),
+    ],
+    ids=["empty", "object", "null", "text"],
+)  # fmt: skip
+def test_it_is_said_which_step_answered_what_the_next_cannot_use(
+    site: Site, client: AgentClient, answer: Any, said: str
+) -> None:
+    site.scripts["/api/search_products"].clear()
+    site.script("/api/search_products", Reply(200, answer))
+    caught = refusal(lambda: client.run_flow(site.url, "buy_product", BUY))
+    assert (caught.code, caught.extra["step"]) == ("flow_reference_missing", 1)
+    assert said in caught.message
+
+
 def test_the_plan_and_each_step_are_told(site: Site, client: AgentClient) -> None:
     told: list[Any] = []
 
