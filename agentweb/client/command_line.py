@@ -4,9 +4,9 @@ The commands stand in ``commands`` (and ``messenger.commands``), one module a su
 subject is added.
 
 Ends with 0 when it was done, with 1 when the site or the client refused (the error is printed, with ``--json`` as
-``{"error": {...}}``), with 2 for a command that is written wrong, with 3 when a person has to do something first:
-approve the call here or at the site (``approval`` or ``approve_url`` in the error says where), decide about a grant or
-a refund.
+``{"error": {...}}``; a price or a refund that the site turned down is printed as the answer that it is), with 2 for a
+command that is written wrong, with 3 when a person has to do something first: approve the call here or at the site
+(``approval`` or ``approve_url`` in the error says where), decide about a grant or a refund.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from agentweb.client.commands import actions, approving, authority, finding, mon
 from agentweb.client.commands.approving import add_policy_options, policy_of
 from agentweb.client.commands.saying import (
     OutputError,
+    Refused,
     Said,
     Waiting,
     json_lines,
@@ -87,6 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Waiting as waiting:
             ended = WAITING
             _print(waiting.said, as_json=options.json)
+        except Refused as refused:
+            ended = REFUSED
+            _print(refused.said, as_json=options.json)
         except AgentError as error:
             ended = WAITING if error.code == Code.NEEDS_HUMAN else REFUSED
             print_error(error, as_json=options.json)

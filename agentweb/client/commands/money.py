@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from agentweb.client.agent import AgentClient
-from agentweb.client.commands.saying import Add, Said, Waiting, plain
+from agentweb.client.commands.saying import Add, Refused, Said, Waiting, quoted
+from agentweb.client.commands.wording import moment
 from agentweb.client.negotiating import Negotiation
+from agentweb.client.refunding import Refund
 from agentweb.wire.errors import AgentError, ClientError, Code
-from agentweb.wire.strict_json import Json, dumps, loads
+from agentweb.wire.strict_json import Json, loads
 
 _MAX_TERMS = 65_536
+_OVER: Final = frozenset({"rejected", "expired"})
+"""A negotiation that came to nothing."""
 
 
 def add_commands(add: Add) -> None:
@@ -37,12 +43,22 @@ def add_commands(add: Add) -> None:
 
 def _receipts(agent: AgentClient, options: argparse.Namespace) -> Said:
     found = agent.receipts(options.url)
-    lines = [
-        f"{each['id']}  {'-' * (each['kind'] == 'refund')}{each['amount']} {each['currency']}  "
-        f"{each.get('action', '')}"
-        for each in found
+    return found, (_receipt_line(each) for each in found)
+
+
+def _receipt_line(receipt: Mapping[str, Any]) -> str:
+    """A verified receipt in a line: when, how much, what for, and whose money came back."""
+    is_back = receipt["kind"] == "refund"
+    parts = [
+        f"{receipt['id']}  {moment(receipt['issued_at'])}  "
+        f"{'-' * is_back}{receipt['amount']} {receipt['currency']}  {quoted(receipt['action'])}",
+        quoted(receipt["item"]),
     ]
-    return found, map(plain, lines)
+    if is_back:
+        parts.append(f"refund of {receipt['refund_of']}")
+    if receipt["reason"]:
+        parts.append(f"reason: {quoted(receipt['reason'])}")
+    return ", ".join(filter(None, parts))
 
 
 def _refund(agent: AgentClient, options: argparse.Namespace) -> Said:
@@ -50,21 +66,53 @@ def _refund(agent: AgentClient, options: argparse.Namespace) -> Said:
         refund = agent.refund_state(options.url, options.id)
     else:
         refund = agent.refund(options.url, options.id, options.amount, reason=options.reason)
-    said: Said = refund.value, [plain(refund.json())]
+    said: Said = refund.value, list(_refund_lines(refund, options.url))
     if refund.is_pending:
         raise Waiting(said)
+    if refund.state == "refused":
+        raise Refused(said)
     return said
+
+
+def _refund_lines(refund: Refund, url: str) -> Iterator[str]:
+    told = refund.value.get("refund") if isinstance(refund.value, dict) else None
+    about: Mapping[str, Json] = told if isinstance(told, dict) else {}
+    amount = " ".join(str(about[name]) for name in ("amount", "currency") if isinstance(about.get(name), str))
+    of = f"of {about['receipt']}" if isinstance(about.get("receipt"), str) else ""
+    named = quoted(f"{refund.id or 'refund'} {refund.state}")
+    yield ", ".join(filter(None, [named, quoted(amount), quoted(of)]))
+    if isinstance(about.get("reason"), str):
+        yield f"  reason: {quoted(str(about['reason']))}"
+    if refund.receipt is not None:
+        yield f"  {_receipt_line(refund.receipt)}"
+    if refund.is_pending and refund.id is not None:
+        yield f"  It waits for the site; how it stands says: agentweb refund {url} {quoted(refund.id)}"
 
 
 def _negotiate(agent: AgentClient, options: argparse.Namespace) -> Said:
     found = _turn(agent, options)
-    lines = [f"{found.id} {found.state}, round {found.round}"]
+    said: Said = found.value, list(_negotiation_lines(found, options.currency))
+    # What the buyer leaves is no refusal.
+    if found.state in _OVER and not options.reject:
+        raise Refused(said)
+    return said
+
+
+def _negotiation_lines(found: Negotiation, currency: str) -> Iterator[str]:
+    value = found.value if isinstance(found.value, dict) else {}
+    named = value.get("currency")
+    yield quoted(f"{found.id} {found.state}, round {found.round}")
     if found.offer is not None:
-        lines.append(f"  offer: {dumps(dict(found.offer)).decode()}")
+        whose = "the site asks" if found.offer.get("by") == "site" else "you offered"
+        price = f"{found.offer.get('price')} {named if isinstance(named, str) else currency}"
+        yield f"  {whose} {quoted(price)}"
+    for note in (value.get("note"), (found.offer or {}).get("note")):
+        if isinstance(note, str) and note:
+            yield f"  note: {quoted(note)}"
     if found.agreement is not None:
         agreed = found.agreement
-        lines.append(f"  agreed: {agreed['price']} {agreed['currency']}, {agreed['id']}")
-    return found.value, map(plain, lines)
+        until = moment(agreed["expires"])
+        yield f"  agreed: {agreed['price']} {agreed['currency']}, {agreed['id']}, until {until}"
 
 
 def _turn(agent: AgentClient, options: argparse.Namespace) -> Negotiation:

@@ -43,6 +43,14 @@ class Waiting(Exception):
         self.said = said
 
 
+class Refused(Exception):
+    """It was answered, and the answer is no; the exit code says so."""
+
+    def __init__(self, said: Said) -> None:
+        super().__init__()
+        self.said = said
+
+
 class OutputError(Exception):
     """What was to be printed cannot be: nobody reads it any more (``is_closed``), or the disk is full."""
 

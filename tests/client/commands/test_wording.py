@@ -4,49 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentweb.client.command_line import REFUSED, WAITING, main
+from agentweb.client.command_line import REFUSED, WAITING
 from agentweb.client.commands.wording import moment, price, with_options
 from agentweb.client.errors import SiteError
-from agentweb.client.keystore import KeyStore
 from agentweb.wire.errors import ClientError
-from agentweb.wire.grants import Mandate, new_grant
-from tests.client.conftest import AGENT, PERSON
 from tests.client.site import Reply, Site
 
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def run(tmp_path: Path, site: Site, capsys: pytest.CaptureFixture[str]) -> Run:
-    """(exit code, standard output, standard error) of a command of an agent that may spend at the site."""
-    store, now = tmp_path / "keys.json", int(time.time())
-    KeyStore(store, key=AGENT).add_grant(
-        new_grant(
-            issuer=PERSON,
-            subject=AGENT.public,
-            audience=site.authority,
-            scopes=["*"],
-            not_before=now - 60,
-            expires=now + 3_600,
-            mandate=Mandate("USD", 100_00, 100_00),
-        )
-    )
+@pytest.fixture(autouse=True)
+def shop(site: Site) -> None:
     site.action("pay", effect="spend", scope="pay", cost={"field": "price", "currency": "USD"})
     site.action("look", effect="read", method="GET")
-
-    def running(*arguments: str) -> tuple[int, str, str]:
-        code = main(["--key-store", str(store), *arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return running
 
 
 def test_a_question_says_with_which_option_or_command_it_is_answered(run: Run, site: Site) -> None:
