@@ -18,7 +18,7 @@ from agentweb.wire.canonical import CanonicalError, digest
 from agentweb.wire.errors import ClientError, Code, MoneyError
 from agentweb.wire.flow_inputs import derived_input
 from agentweb.wire.http_signature import authority_of
-from agentweb.wire.money import CURRENCIES, parse_amount
+from agentweb.wire.money import CURRENCIES, format_amount, parse_amount
 from agentweb.wire.references import check_output, check_references
 from agentweb.wire.safe_numbers import nearest_doubles
 from agentweb.wire.schema import CompiledSchema, SchemaError, compile_schema
@@ -92,6 +92,23 @@ class ManifestAction:
     def _request(self) -> Mapping[str, Any]:
         found = self.document.get("request")
         return found if isinstance(found, Mapping) else {}
+
+    @property
+    def declared_cost(self) -> dict[str, str] | None:
+        """``{"currency", "amount" or "field"}``, the amount as a text; None for an action that declares none."""
+        if self.cost is None:
+            return None
+        if self.cost.amount is None:
+            return {"currency": self.cost.currency, "field": str(self.cost.field)}
+        return {
+            "currency": self.cost.currency,
+            "amount": format_amount(self.cost.amount, self.cost.currency),
+        }
+
+    @property
+    def waits_for_a_person(self) -> bool:
+        """Whether the site lets a person approve each call (``confirm`` in its manifest)."""
+        return self.document.get("confirm") == "person"
 
     @property
     def needs_grant(self) -> bool:

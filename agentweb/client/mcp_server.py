@@ -14,9 +14,11 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from agentweb import __version__
 from agentweb.client.agent import AgentClient
 from agentweb.client.commands.saying import plain
 from agentweb.client.errors import MissingExtraError, NeedsHumanError
+from agentweb.client.finding import DEFAULT_LIMIT
 from agentweb.client.flows.running import FlowResult
 from agentweb.client.found import Found
 from agentweb.client.invoking import ActionResult
@@ -26,7 +28,11 @@ from agentweb.wire.strict_json import Json, dumps
 
 try:
     from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
     from mcp_types import CallToolResult, TextContent, ToolAnnotations
+    from pydantic import ValidationError
+
+    from agentweb.client import mcp_arguments as taken
 except ImportError:  # the extra "mcp" is not installed; said when a server is made
     MCPServer = None
 
@@ -47,35 +53,47 @@ def make_server(agent: AgentClient) -> Any:
     if MCPServer is None:
         raise MissingExtraError("mcp")
     # Not INFO: httpx tells each address, and what a person looks for stands in the addresses of reads.
-    server = MCPServer(NAME, instructions=INSTRUCTIONS, log_level="WARNING")
+    server = _server_class()(NAME, instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
-    def find_action(query: str, effect: str | None = None, limit: int = 10) -> CallToolResult:
-        """Find actions and flows of sites by what is to be done, in a few words: "buy printer paper". effect is read,
-        write, send, spend or delete. Then discover_actions with the url of a result."""
-        return _answer(lambda: _found(agent.find_action(query, effect=effect, limit=limit)))
+    def find_action(
+        query: taken.Query,
+        effect: taken.Effect = None,
+        site: taken.OfSite = None,
+        currency: taken.Currency = None,
+        max_cost: taken.MaxCost = None,
+        limit: taken.Limit = DEFAULT_LIMIT,
+    ) -> CallToolResult:
+        """Find actions and flows of sites by what is to be done. Then discover_actions with the url of a result."""
+        return _answer(
+            lambda: _found(
+                agent.find_action(
+                    query, effect=effect, site=site, currency=currency, max_cost=max_cost, limit=limit
+                )
+            )
+        )
 
-    def discover_actions(url: str) -> CallToolResult:
+    def discover_actions(url: taken.Url) -> CallToolResult:
         """List the actions and flows of a site, with their input schemas, effects and costs."""
         return _answer(lambda: _listed(agent.discover_actions(url)))
 
     def call_action(
-        url: str,
-        action: str,
-        input: dict[str, Any] | None = None,
-        confirm: bool = False,
-        code: str | None = None,
+        url: taken.Url,
+        action: taken.Action,
+        input: taken.Input = None,
+        confirm: taken.Confirm = False,
+        code: taken.Code = None,
     ) -> CallToolResult:
         """Call an action of a site. input follows the action's schema from discover_actions. Spending, sending and
         deleting are asked about first: then confirm=true and the person's code."""
         return _answer(lambda: _result(agent.call_action(url, action, input, confirm=confirm, code=code)))
 
     def run_flow(
-        url: str,
-        flow: str,
-        input: dict[str, Any] | None = None,
-        resume: str | None = None,
-        confirm: bool = False,
-        code: str | None = None,
+        url: taken.Url,
+        flow: taken.Flow,
+        input: taken.Input = None,
+        resume: taken.Resume = None,
+        confirm: taken.Confirm = False,
+        code: taken.Code = None,
     ) -> CallToolResult:
         """Run a flow of a site: its steps in order. resume is the run, fr_…, of an error's resume, to go on where it
         stopped; what was completed is not done again."""
@@ -100,6 +118,26 @@ def make_server(agent: AgentClient) -> Any:
     return server
 
 
+def _server_class() -> Any:
+    """``MCPServer``, which answers arguments that do not fit with an error of the shape that all others have."""
+
+    class Server(MCPServer):  # type: ignore[misc]
+        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+            tool = next((each for each in await self.list_tools() if each.name == name), None)
+            if tool is not None:
+                unknown = taken.unknown_arguments(arguments, list(tool.input_schema["properties"]))
+                if unknown is not None:
+                    return _refused(unknown)
+            try:
+                return await super().call_tool(name, arguments, context)
+            except ToolError as error:
+                if isinstance(error.__cause__, ValidationError):
+                    return _refused(taken.wrong_arguments(error.__cause__))
+                raise
+
+    return Server
+
+
 def serve(agent: AgentClient) -> None:
     """Serve the tools over standard input and output until the other side closes them."""
     server = make_server(agent)
@@ -117,7 +155,11 @@ def _answer(call: Callable[[], dict[str, Json]]) -> CallToolResult:
         # No failure of the tool: the model has to ask, and not to try something else.
         return _as_result({"needs_human": asked}, is_error=False)
     except AgentError as error:
-        return _as_result({"error": error.as_dict()}, is_error=True)
+        return _refused(error)
+
+
+def _refused(error: AgentError) -> CallToolResult:
+    return _as_result({"error": error.as_dict()}, is_error=True)
 
 
 def _as_result(document: dict[str, Json], *, is_error: bool) -> CallToolResult:
@@ -163,6 +205,8 @@ def _listed(manifest: Manifest) -> dict[str, Json]:
             entry["scope"] = action.scope
         if "cost" in action.document:
             entry["cost"] = action.document["cost"]
+        if action.waits_for_a_person:
+            entry["confirm"] = "person"
         actions.append(entry)
     flows: list[Json] = [
         {

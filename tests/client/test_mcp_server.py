@@ -66,6 +66,64 @@ def test_the_tools_have_the_names_of_the_specification_and_ask_for_no_key(agent:
     assert tools["discover_actions"].annotations.read_only_hint is True
 
 
+def test_the_tools_say_what_they_take_and_the_server_who_it_is(agent: AgentClient) -> None:
+    from agentweb import __version__
+    from agentweb.client.mcp_server import make_server
+
+    server = make_server(agent)
+    assert server.version == __version__
+    tools = tools_of(server)
+    for tool in tools.values():
+        assert all(each.get("description") for each in tool.input_schema["properties"].values()), tool.name
+    found = tools["find_action"].input_schema["properties"]
+    assert found.keys() == {"query", "effect", "site", "currency", "max_cost", "limit"}
+    assert found["effect"]["anyOf"][0]["enum"] == ["read", "write", "send", "spend", "delete"]
+
+
+def test_arguments_that_do_not_fit_are_refused_with_every_problem(shop: Site, agent: AgentClient) -> None:
+    from agentweb.client.mcp_server import make_server
+
+    wrong, unknown, narrowed = talk(
+        make_server(agent),
+        ("find_action", {"effect": "steal", "limit": "many"}),
+        ("call_action", {"url": shop.url, "action": "look", "confrim": True}),
+        ("find_action", {"query": "paper", "max_cost": "5"}),
+    )
+    for result in (wrong, unknown, narrowed):
+        assert (result.is_error, result.structured_content["error"]["code"]) == (True, "invalid_input")
+        assert "pydantic" not in result.content[0].text
+    problems = wrong.structured_content["error"]["problems"]
+    assert [(each["pointer"], each["code"]) for each in problems] == [
+        ("/effect", "enum"),
+        ("/limit", "type"),
+        ("/query", "required"),
+    ]
+    [problem] = unknown.structured_content["error"]["problems"]
+    assert (problem["pointer"], "Did you mean confirm?" in problem["message"]) == ("/confrim", True)
+    assert narrowed.structured_content["error"]["field"] == "max_cost"
+    assert shop.calls() == []
+
+
+def test_a_model_is_told_that_the_code_was_wrong(shop: Site, agent: AgentClient) -> None:
+    from agentweb.client.mcp_server import make_server
+
+    server, pay = make_server(agent), {"url": shop.url, "action": "pay"}
+    (asked,) = talk(server, ("call_action", pay))
+    agent.approval_code(asked.structured_content["needs_human"]["approval"])
+    (wrong,) = talk(server, ("call_action", {**pay, "confirm": True, "code": "000-000"}))
+    question = wrong.structured_content["needs_human"]
+    assert question["tries_left"] == 4
+    assert "The code was wrong" in question["message"]
+
+
+def test_a_model_sees_that_a_person_decides_at_the_site(shop: Site, agent: AgentClient) -> None:
+    from agentweb.client.mcp_server import make_server
+
+    shop.manifest["actions"][0]["confirm"] = "person"
+    (listed,) = talk(make_server(agent), ("discover_actions", {"url": shop.url}))
+    assert [each.get("confirm") for each in listed.structured_content["actions"]] == ["person", None]
+
+
 def test_a_model_lists_reads_and_gets_refusals_as_results(shop: Site, agent: AgentClient) -> None:
     from agentweb.client.mcp_server import make_server
 

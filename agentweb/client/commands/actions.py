@@ -9,10 +9,11 @@ from typing import Any
 
 from agentweb.client.agent import AgentClient
 from agentweb.client.commands.saying import Add, Said, is_watched, plain, quoted, say
+from agentweb.client.commands.wording import price
 from agentweb.client.flows.plan import FlowPlan
 from agentweb.client.flows.running import FlowResult
 from agentweb.client.invoking import ActionResult
-from agentweb.client.manifest import Manifest
+from agentweb.client.manifest import Manifest, ManifestAction
 from agentweb.wire.errors import ClientError, Code
 
 
@@ -93,8 +94,7 @@ def _discover(agent: AgentClient, options: argparse.Namespace) -> Said:
 def _listed(manifest: Manifest) -> Iterator[str]:
     yield manifest.site
     for action in manifest.actions.values():
-        scope = f" {action.scope}" if action.scope else ""
-        yield f"{action.name} ({action.effect}{scope}): {quoted(action.description)}"
+        yield f"{action.name} ({_about(action)}): {quoted(action.description)}"
     for flow in manifest.flows.values():
         if flow.problems:
             first = flow.problems[0]
@@ -168,11 +168,18 @@ class Watched:
             say(plain(f"      {receipt['amount']} {receipt['currency']}, {receipt['id']}"), sys.stderr)
 
 
+def _about(action: ManifestAction) -> str:
+    """What a call does and takes: effect, scope, price, and whose word."""
+    cost = quoted(price(action.declared_cost))
+    asked = "a person approves it at the site" if action.waits_for_a_person else ""
+    first = f"{action.effect} {action.scope}" if action.scope else action.effect
+    return ", ".join(filter(None, [first, cost, asked]))
+
+
 def _plan_lines(plan: FlowPlan) -> Iterator[str]:
     yield f"{plan.flow} at {plan.site}:"
     for step in plan.steps:
-        scope = f" {step.action.scope}" if step.action.scope else ""
-        yield f"  {step.number + 1}. {step.action.name} ({step.action.effect}{scope})"
+        yield f"  {step.number + 1}. {step.action.name} ({_about(step.action)})"
     for currency, amount in plan.most.items():
         yield f"  It may cost up to {amount} {currency}."
     if plan.unknown:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from agentweb.client.agent import AgentClient
 from agentweb.client.commands.saying import Add, Said, plain
+from agentweb.client.commands.wording import price
 from agentweb.client.finding import DEFAULT_LIMIT, MAX_LIMIT
 from agentweb.client.found import Found
 from agentweb.client.manifest import EFFECTS
@@ -53,11 +54,10 @@ def _find(agent: AgentClient, options: argparse.Namespace) -> Said:
 
 def _lines(found: Found) -> Iterator[str]:
     for each in found.results:
-        cost = each.cost or {}
-        price = f" {cost['currency']} {cost.get('amount', '')}".rstrip() if cost else ""
+        cost = price(each.cost)
         said = f": {each.description}" if each.description else ""
         old = " (stale)" if each.stale else ""
-        yield plain(f"{each.url} {each.name} ({each.kind}, {each.effect}{price}){old}{said}")
+        yield plain(f"{each.url} {each.name} ({each.kind}, {each.effect}{cost and f' {cost}'}){old}{said}")
     if not found.results:
         yield "Nothing is found. discover a site first, or name an index with --index."
     if found.index_error is not None:

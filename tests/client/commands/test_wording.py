@@ -72,6 +72,18 @@ def test_an_option_is_named_where_programs_give_an_argument() -> None:
     assert with_options(theirs).message == "Say confirm=True."
 
 
+def test_it_is_listed_what_an_action_costs_and_that_a_person_decides(run: Run, site: Site) -> None:
+    site.action("fixed", effect="spend", cost={"amount": 25, "currency": "USD"}, confirm="person")
+    site.manifest["flows"] = [{"name": "buy", "steps": [{"action": "fixed"}]}]
+    assert run("discover", site.url)[1].splitlines()[1:4] == [
+        "pay (spend pay, USD by price): ",
+        "look (read): ",
+        "fixed (spend, USD 25.00, a person approves it at the site): ",
+    ]
+    planned = run("flow", site.url, "buy", "--plan")[1].splitlines()
+    assert planned[1] == "  1. fixed (spend, USD 25.00, a person approves it at the site)"
+
+
 @pytest.mark.parametrize(
     ("cost", "said"),
     [
