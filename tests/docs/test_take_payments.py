@@ -100,7 +100,8 @@ def test_the_tests_of_the_page_pass(shop: Site, tmp_path: Path) -> None:
     with (copy.folder / "teashop" / "settings.py").open("a") as settings:
         settings.write('\nAGENTWEB["PAYMENTS"] = "agentweb.testing.payments.TestProvider"\n')
     # DEBUG is off in a test run, and the provider for tests is nothing to warn of there.
-    assert "W045" not in copy.run("python manage.py test shop.test_payments 2>&1")
+    books = {"AGENTWEB_TEST_PAYMENTS": str(tmp_path / "books.sqlite3")}
+    assert "W045" not in copy.run("python manage.py test shop.test_payments 2>&1", **books)
 
 
 def test_the_table_of_the_page_is_that_of_the_provider() -> None:
