@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentweb.catalog.actions import Action
+from agentweb.catalog.costs import Cost
 from agentweb.catalog.declaring import place_of
+from agentweb.wire.money import format_amount
 
 
 def entry(action: Action, prefix: str = "") -> dict[str, Any]:
-    """One action. ``visible`` is ``everyone`` or where the guard is that decides."""
+    """One action. ``visible`` is ``everyone`` or where the guard is that decides; ``cost`` has its amount as a text."""
     return {
         "name": action.name,
         "effect": str(action.effect),
@@ -18,9 +20,16 @@ def entry(action: Action, prefix: str = "") -> dict[str, Any]:
         "method": action.method,
         "path": prefix + action.path,
         "visible": "everyone" if action.visible is None else place_of(action.visible),
+        "cost": None if action.cost is None else _cost(action.cost),
         "confirm": action.confirm,
         "source": action.where,
     }
+
+
+def _cost(cost: Cost) -> dict[str, str]:
+    if cost.amount is None:
+        return {"currency": cost.currency, "field": str(cost.field)}
+    return {"currency": cost.currency, "amount": format_amount(cost.amount, cost.currency)}
 
 
 def inventory(actions: Iterable[Action], prefix: str = "") -> list[dict[str, Any]]:

@@ -11,10 +11,10 @@ Needs the extra ``mcp``. Strict unless the person said otherwise: a model can se
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from agentweb import __version__
 from agentweb.client.agent import AgentClient
 from agentweb.client.commands.saying import plain
 from agentweb.client.errors import MissingExtraError, NeedsHumanError
@@ -53,7 +53,7 @@ def make_server(agent: AgentClient) -> Any:
     if MCPServer is None:
         raise MissingExtraError("mcp")
     # Not INFO: httpx tells each address, and what a person looks for stands in the addresses of reads.
-    server = _server_class()(NAME, instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+    server = _server_class()(NAME, instructions=INSTRUCTIONS, version=_version(), log_level="WARNING")
 
     def find_action(
         query: taken.Query,
@@ -116,6 +116,11 @@ def make_server(agent: AgentClient) -> Any:
         )
         server.tool(name=tool.__name__, title=title, annotations=hints)(tool)
     return server
+
+
+def _version() -> str:
+    # The package above this one is loaded anyway; to import from it would tie the client to the site's half.
+    return str(sys.modules["agentweb"].__version__)
 
 
 def _server_class() -> Any:

@@ -28,9 +28,16 @@ def test_what_the_page_shows_is_what_the_commands_print(shop: Site) -> None:
     assert shop.said["python buy.py"] == said
 
 
+def test_when_the_day_s_money_is_used_up_the_script_says_so(shop: Site) -> None:
+    said = shop.said["python buy.py  # ends with 3"]
+    assert "Of 15.00 USD that may be spent without asking within 24 hours, 13.00 are used" in said
+
+
 def test_the_receipt_of_the_purchase_is_listed(shop: Site) -> None:
     said = shop.said["python -m agentweb.client receipts http://127.0.0.1:8000"]
-    assert re.fullmatch(r"rc_[\w-]{22}  18\.00 USD  buy_tea\n", said)
+    assert re.fullmatch(
+        r"rc_[\w-]{22}  \d{4}-\d\d-\d\d \d\d:\d\d UTC  18\.00 USD  buy_tea, 2 × Sencha\n", said
+    )
 
 
 def test_the_manifest_is_the_site_s(shop: Site) -> None:

@@ -23,7 +23,17 @@ def actions(*options: str) -> tuple[str, str]:
 @pytest.mark.usefixtures("shop")
 def test_every_action_is_a_line_of_columns() -> None:
     head, *lines = actions()[0].splitlines()
-    assert head.split() == ["name", "effect", "scope", "method", "path", "visible", "source"]
+    assert head.split() == [
+        "name",
+        "effect",
+        "scope",
+        "cost",
+        "confirm",
+        "method",
+        "path",
+        "visible",
+        "source",
+    ]
     assert [line.split()[0] for line in lines] == [each.name for each in registry.actions()]
     [line] = [line for line in lines if line.startswith("cancel_order ")]
     source = "tests.support.web.declare.<locals>.cancel_order"
@@ -31,12 +41,32 @@ def test_every_action_is_a_line_of_columns() -> None:
         "cancel_order",
         "delete",
         "orders:delete",
+        "-",
+        "-",
         "DELETE",
         "/orders/{id}",
         "everyone",
         source,
     ]
     assert len({line.index("tests.support.web.declare.<locals>." + line.split()[0]) for line in lines}) == 1
+
+
+@pytest.mark.usefixtures("catalog")
+def test_what_an_action_costs_and_that_a_person_confirms_it_is_listed() -> None:
+    by_input = {"type": "object", "required": ["price"], "properties": {"price": {"type": "number"}}}
+    fixed, chosen = {"amount": "25", "currency": "USD"}, {"field": "price", "currency": "USD"}
+    action("fixed", effect="spend", description="A.", input=None, cost=fixed, confirm="person")(
+        lambda inp, ctx: None
+    )
+    action("chosen", effect="spend", description="B.", input=by_input, cost=chosen)(lambda inp, ctx: None)
+    lines = {line.split()[0]: line for line in actions()[0].splitlines()}
+    assert " USD 25.00     person " in lines["fixed"]
+    assert "USD by price" in lines["chosen"]
+    costs = {each["name"]: each["cost"] for each in json.loads(actions("--json")[0])["actions"]}
+    assert costs == {
+        "fixed": {"currency": "USD", "amount": "25.00"},
+        "chosen": {"currency": "USD", "field": "price"},
+    }
 
 
 @pytest.mark.usefixtures("shop")
@@ -51,6 +81,7 @@ def test_a_hidden_action_is_listed_with_its_guard() -> None:
                 "method": "GET",
                 "path": "/agent/staff_report",
                 "visible": "tests.support.web.declare.<locals>.<lambda>",
+                "cost": None,
                 "confirm": None,
                 "source": "tests.support.web.declare.<locals>.staff_report",
             }

@@ -11,14 +11,18 @@ from django.core.management.base import CommandError, CommandParser
 from agentweb.catalog.actions import Action
 from agentweb.catalog.inventory import inventory
 from agentweb.catalog.registry import registry
+from agentweb.client.commands.wording import price
 from agentweb.http.mount import mount_prefix
 from agentweb.management.commands._texts import TextCommand
 
-_COLUMNS: Final = ("name", "effect", "scope", "method", "path", "visible", "source")
+_COLUMNS: Final = ("name", "effect", "scope", "cost", "confirm", "method", "path", "visible", "source")
 
 
 class Command(TextCommand):
-    help = "List every action with its effect, scope, address, who may see it, and where it is declared."
+    help = (
+        "List every action with its effect, scope, cost, whether a person confirms it, its address, who may see it, "
+        "and where it is declared."
+    )
     requires_system_checks: list[str] = []  # noqa: RUF012 - Django's own name; the faults are listed here
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,13 +33,14 @@ class Command(TextCommand):
         found = inventory(_named(options["name"]), mount_prefix())
         faults = [] if options["name"] else registry.faults()
         if options["json"]:
-            told = [
+            listed = [
                 {"id": each.id, "message": each.message, "hint": each.hint, "source": each.obj}
                 for each in faults
             ]
-            self.stdout.write(json.dumps({"actions": found, "faults": told}))
+            self.stdout.write(json.dumps({"actions": found, "faults": listed}))
             return
-        rows = [tuple(str(each[column] or "-") for column in _COLUMNS) for each in found]
+        told = [{**each, "cost": price(each["cost"])} for each in found]
+        rows = [tuple(str(each[column] or "-") for column in _COLUMNS) for each in told]
         widths = [max(map(len, column)) for column in zip(_COLUMNS, *rows, strict=True)]
         for row in (_COLUMNS, *rows) if rows else ():
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
