@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -97,6 +98,15 @@ def stories(tmp_path_factory: pytest.TempPathFactory) -> list[subprocess.Complet
     return [tell("--database", folder / "story.sqlite3", cwd=folder) for _ in range(2)]
 
 
+@pytest.fixture
+def told_in(stories: list[subprocess.CompletedProcess[str]], tmp_path: Path) -> Path:
+    """A copy of the database in which the story was told."""
+    [folder] = {Path(done.args[done.args.index("--database") + 1]).parent for done in stories}
+    for file in folder.iterdir():
+        shutil.copy(file, tmp_path)
+    return tmp_path / "story.sqlite3"
+
+
 def test_the_story_ends_well_and_prints_plain_text_into_a_pipe(
     stories: list[subprocess.CompletedProcess[str]],
 ) -> None:
@@ -148,25 +158,24 @@ def test_the_story_compares_the_two_forms_of_a_page_by_a_counter_that_it_names(
     assert toon_bytes < json_bytes
 
 
-def test_a_story_that_goes_otherwise_says_what_was_expected_and_ends_with_1(tmp_path: Path) -> None:
-    database = tmp_path / "story.sqlite3"
-    assert tell("--database", database, cwd=tmp_path).returncode == 0
+def test_a_story_that_goes_otherwise_says_what_was_expected_and_ends_with_1(
+    told_in: Path, tmp_path: Path
+) -> None:
     spoil = (
         "from demo_project.shop.models import Product\n"
         "Product.objects.filter(pk='copy-paper-a4-recycled').update(price=9900)"
     )
     subprocess.run(
         [sys.executable, str(ROOT / "manage.py"), "shell", "-c", spoil],
-        env={**environment(), "AGENTWEB_DEMO_DATABASE": str(database)},
+        env={**environment(), "AGENTWEB_DEMO_DATABASE": str(told_in)},
         capture_output=True,
         check=True,
     )
-    done = tell("--database", database, cwd=tmp_path)
+    done = tell("--database", told_in, cwd=tmp_path)
     assert done.returncode == 1
     assert re.search(r"NOT OK .*\n +expected .*\n +got +.*grant_required", done.stdout), done.stdout
     assert "Traceback" not in done.stderr
     assert "--fresh" in done.stderr
-    assert tell("--database", database, "--fresh", cwd=tmp_path).returncode == 0
 
 
 def test_the_shop_stays_open_answers_briskly_and_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -197,8 +206,8 @@ def twenty_a_second(url: str, *, seconds: int) -> list[int]:
     return statuses
 
 
-def test_the_site_ends_even_when_its_parent_is_killed(tmp_path: Path) -> None:
-    with served("--database", tmp_path / "shop.sqlite3") as (process, *_):
+def test_the_site_ends_even_when_its_parent_is_killed(told_in: Path) -> None:
+    with served("--database", told_in) as (process, *_):
         below = descendants(process.pid)
         process.kill()
         process.wait(10)
@@ -349,9 +358,10 @@ def origin_beside(database: Path, **variables: str) -> str:
     return done.stdout
 
 
-def test_commands_know_the_origin_of_the_shop_that_is_open_and_no_other(tmp_path: Path) -> None:
-    database = tmp_path / "shop.sqlite3"
-    note = tmp_path / "shop.sqlite3-origin"
+def test_commands_know_the_origin_of_the_shop_that_is_open_and_no_other(
+    told_in: Path, tmp_path: Path
+) -> None:
+    database, note = told_in, tmp_path / "story.sqlite3-origin"
     usual = "http://127.0.0.1:8000"
     assert origin_beside(database) == usual
     with served("--database", database) as (process, origin, *_):
@@ -440,10 +450,8 @@ def test_a_database_of_an_earlier_version_is_said_clearly(tmp_path: Path) -> Non
     assert "Traceback" not in done.stderr
 
 
-def test_a_database_with_another_secret_is_said_clearly(tmp_path: Path) -> None:
-    database = tmp_path / "shop.sqlite3"
-    for secret, status in (("a" * 50, 0), ("b" * 50, 1)):
-        done = tell("--database", database, cwd=tmp_path, AGENTWEB_DEMO_SECRET_KEY=secret)
-        assert done.returncode == status, done.stdout + done.stderr
+def test_a_database_with_another_secret_is_said_clearly(told_in: Path, tmp_path: Path) -> None:
+    done = tell("--database", told_in, cwd=tmp_path, AGENTWEB_DEMO_SECRET_KEY="b" * 50)
+    assert done.returncode == 1, done.stdout + done.stderr
     assert "--fresh" in done.stderr
     assert "Traceback" not in done.stderr
