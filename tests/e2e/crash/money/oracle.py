@@ -305,5 +305,8 @@ def _ends(evidence: Evidence, asked: Mapping[str, Asked]) -> None:
             evidence.found.add(Rule.UNSETTLED, f"refund {row['id']} is {row['state']}")
     for row in evidence.rows("records"):
         each = asked.get(row["key"].partition(":")[0])
-        if row["state"] != "done" and not (each is not None and each.gave_up):
+        # A refusal gives the key back; a copy of the request that comes then begins anew, and nobody asks again when it
+        # is killed. So the key of who was refused may wait for its lease to end.
+        may_wait = each is not None and (each.gave_up or (each.refusals and not each.oks))
+        if row["state"] != "done" and not may_wait:
             evidence.found.add(Rule.STUCK, f"{row['key']} of {each.line['what'] if each else 'nobody'}")

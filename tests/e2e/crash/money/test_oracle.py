@@ -48,6 +48,8 @@ class Recorded:
         self.buys("e", "ledger", 700, "buy_agreed", agreement="ag_1")
         self.intends("f", "buy_agreed", "ledger", charges=1, price=700)
         self.refuses("f", "agreement_used")
+        # A copy of the same request, killed when the answer was there: no fault.
+        self.snapshot["records"].append({"key": "f", "state": "running", "status": None, "body": ""})
         self.buys("g", "ledger", 300, grants=["gr_once"], may=["grant_used"])
         self.intends("h", "buy", "ledger", charges=1, price=300, grants=["gr_once"], may=["grant_used"])
         self.refuses("h", "grant_used")
@@ -294,7 +296,7 @@ def _leave_a_refund(recorded: Recorded) -> None:
 
 
 def _hold_a_key(recorded: Recorded) -> None:
-    recorded.snapshot["records"].append({"key": "f", "state": "running", "status": None, "body": ""})
+    recorded.snapshot["records"].append({"key": "i:2", "state": "running", "status": None, "body": ""})
 
 
 def _keep_another_answer(recorded: Recorded) -> None:
