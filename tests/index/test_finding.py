@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client, override_settings
 
+from agentweb import rooms
 from agentweb.client.crawling import About
 from agentweb.index import finding, store
 from agentweb.index.models import IndexedEntry, IndexedPosting, IndexedSite
@@ -301,9 +302,13 @@ def test_no_site_can_fill_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_sound()
 
 
-@override_settings(ROOT_URLCONF="tests.urls", AGENTWEB={"ORIGIN": "https://shop.example"})
+@override_settings(AGENTWEB={"ORIGIN": "https://shop.example"})
 def test_without_being_named_the_room_is_off() -> None:
-    assert Client().get(FIND, {"q": "a"}).status_code == 404
+    # What a site that starts with these settings includes; agentweb.urls was read under those of other tests, maybe.
+    site = type("site", (), {"urlpatterns": (*rooms.well_known(), *rooms.urlpatterns())})
+    with override_settings(ROOT_URLCONF=site):
+        assert Client().get("/.well-known/agent-actions.json").status_code == 200
+        assert Client().get(FIND, {"q": "a"}).status_code == 404
 
 
 def test_the_answer_is_nobody_s_to_keep_and_counts_against_a_limit() -> None:
