@@ -36,6 +36,7 @@ from agentweb.client.refunding import Refund
 from agentweb.client.session import Session, origin_of
 from agentweb.client.spending import check_head, count, newer_head
 from agentweb.client.texts import check_texts
+from agentweb.client.waiting import WaitingCall, WaitingCalls
 from agentweb.wire import clock as wire_clock
 from agentweb.wire.errors import ClientError, Code
 from agentweb.wire.grants import GrantDocument, Mandate
@@ -88,7 +89,8 @@ class AgentClient:
         )
         self._pending = PendingCalls(_beside(keystore, "pending"))
         self._gate = Gate(_beside(keystore, "approvals"), approval or ApprovalPolicy(), clock)
-        self._invoking = Invoking(self._session, self._gate, self._pending)
+        self._waiting = WaitingCalls(_beside(keystore, "waiting"))
+        self._invoking = Invoking(self._session, self._gate, self._pending, self._waiting)
         self._runs = Runs(_beside(keystore, "runs"))
         self._flows = FlowRunning(self._session, self._invoking, self._runs)
         self._endpoints = Endpoints(self._session, self._pending)
@@ -248,16 +250,22 @@ class AgentClient:
         return self._runs.all()
 
     def approvals(self) -> list[Approval]:
-        """Questions that wait for the person, oldest first."""
+        """Questions of this agent that wait for the person, oldest first; ``waiting`` has those of sites."""
         return self._gate.approvals.all(self._session.clock())
+
+    def waiting(self) -> list[WaitingCall]:
+        """Calls that wait at their site, oldest first: the person answers at ``approve_url``, and the same call then
+        passes."""
+        return self._waiting.all(self._session.clock())
 
     def confirm(self, approval: str, *, code: str | None = None) -> ActionResult | FlowResult:
         """Make the call of a question (``ap_…``) that the person has approved; of a flow, go on with it.
 
         Raises ClientError ``not_found`` for a question that was answered or is older than ten minutes, else as
-        ``call_action``.
+        ``call_action``. ``needs_human`` for the question of a site, which is answered there.
         """
         check_texts({"approval": approval}, {"code": code})
+        self._refuse_of_a_site(approval)
         asked = self._gate.approvals.get(approval, self._session.clock())
         question = asked.question
         if question.run is not None:
@@ -275,10 +283,24 @@ class AgentClient:
         )
 
     def deny(self, approval: str) -> None:
-        """The person said no: the question can no longer be confirmed."""
+        """The person said no: the question can no longer be confirmed. Raises ``needs_human`` for one of a site."""
         check_texts({"approval": approval})
+        self._refuse_of_a_site(approval)
         with self._gate.approvals.lock():
             self._gate.approvals.remove(approval)
+
+    def _refuse_of_a_site(self, approval: str) -> None:
+        call = self._waiting.find(approval, self._session.clock())
+        if call is None or self._gate.approvals.find(approval, self._session.clock()) is not None:
+            return
+        raise ClientError(
+            Code.NEEDS_HUMAN,
+            f"This is a question of {call.site}, which the person answers there, at approve_url. When they have "
+            f"approved, make the same call of {call.action} again.",
+            approval=call.approval,
+            approve_url=call.approve_url,
+            action=call.action,
+        )
 
     def approval_code(self, approval: str) -> str:
         """A new code for a question, to be shown to the person alone: what ``confirm`` takes under a strict policy."""

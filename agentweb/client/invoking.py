@@ -12,6 +12,7 @@ from typing import Any
 from agentweb.client.approvals.gate import Answer, Gate, Manner
 from agentweb.client.approvals.policy import Question
 from agentweb.client.calls import Outgoing, Received
+from agentweb.client.errors import SiteError
 from agentweb.client.grant_texts import Chain
 from agentweb.client.grants import Need, is_candidate
 from agentweb.client.inputs import cost_of, prepare, read_input
@@ -21,6 +22,7 @@ from agentweb.client.manifest import ManifestAction
 from agentweb.client.pending import PendingCalls, PendingIntent
 from agentweb.client.session import Found, Session
 from agentweb.client.spending import beyond, count, receipts_in
+from agentweb.client.waiting import WaitingCalls
 from agentweb.wire.errors import Code
 from agentweb.wire.strict_json import Json, dumps
 
@@ -68,10 +70,11 @@ class Wish:
 class Invoking:
     """Calls actions through one session, with the person's policy in between."""
 
-    def __init__(self, session: Session, gate: Gate, pending: PendingCalls) -> None:
+    def __init__(self, session: Session, gate: Gate, pending: PendingCalls, waiting: WaitingCalls) -> None:
         self._session = session
         self._gate = gate
         self._pending = pending
+        self._waiting = waiting
 
     def call(self, found: Found, given: object, wish: Wish) -> ActionResult:
         """The answer of the action to this input; see ``AgentClient.call_action`` for what it raises."""
@@ -101,7 +104,12 @@ class Invoking:
         )
         # What a person approved is bound to this very grant, so no other is tried in its place.
         another = None if is_asked_about else need
-        received, chain = self._session.send(manifest, outgoing, chain, intent, begun, another)
+        try:
+            received, chain = self._session.send(manifest, outgoing, chain, intent, begun, another)
+        except SiteError as error:
+            self._waiting.note(manifest.site, action.name, value, error, self._session.clock())
+            raise
+        self._waiting.note(manifest.site, action.name, value, None, self._session.clock())
         return self._result(found, outgoing, chain, received, cost)
 
     def _intent(self, found: Found, value: Json, wish: Wish, *, is_asked_about: bool) -> Intent:

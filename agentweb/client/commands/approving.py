@@ -11,6 +11,8 @@ from agentweb.client.approvals.policy import ApprovalPolicy
 from agentweb.client.approvals.records import Approval
 from agentweb.client.commands.actions import said_of
 from agentweb.client.commands.saying import Add, Said, plain, quoted, say
+from agentweb.client.commands.wording import moment, price
+from agentweb.client.waiting import WaitingCall
 from agentweb.wire.errors import AgentError, ClientError, Code
 from agentweb.wire.money import parse_amount
 from agentweb.wire.strict_json import dumps
@@ -18,7 +20,7 @@ from agentweb.wire.strict_json import dumps
 
 def add_commands(add: Add) -> None:
     """Add the commands of this module."""
-    add("approvals", _approvals, "List the questions that wait for the person.")
+    add("approvals", _approvals, "List the questions that wait for the person, here and at sites.")
     confirming = add("confirm", _confirm, "Make the call of a question that the person approved.")
     confirming.add_argument(
         "--code", metavar="CODE", help="What the person was shown, where that is asked for."
@@ -86,10 +88,21 @@ def _ask_at_the_terminal(approval: Approval) -> bool | None:
 
 
 def _approvals(agent: AgentClient, options: argparse.Namespace) -> Said:
-    asked = agent.approvals()
-    return [each.as_dict() for each in asked], [
-        f"{each.id}  {plain(each.question.message)}" for each in asked
+    asked, theirs = agent.approvals(), agent.waiting()
+    documents = [{"where": "here", **each.as_dict()} for each in asked]
+    documents += [{"where": "site", **each.as_dict()} for each in theirs]
+    lines = [
+        f"{each.id}  {plain(each.question.message)} Until {moment(int(each.expires))}." for each in asked
     ]
+    return documents, [*lines, *map(_waiting_line, theirs)]
+
+
+def _waiting_line(call: WaitingCall) -> str:
+    cost = f", {quoted(price(call.cost))}" if call.cost else ""
+    return (
+        f"{quoted(call.approval or 'a question')}  {call.action} at {call.site}{cost} waits at the site: "
+        f"the person answers at {quoted(call.approve_url, 1_000)}, then the same call passes."
+    )
 
 
 def _confirm(agent: AgentClient, options: argparse.Namespace) -> Said:
