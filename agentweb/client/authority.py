@@ -68,7 +68,8 @@ def delegate(
     if leaf.delegate < 1:
         raise ClientError(
             Code.GRANT_INVALID,
-            f"Grant {leaf.id} may not be handed on: it has no delegate. Ask for one that may.",
+            f"Grant {leaf.id} may not be handed on: it has no delegate. A grant that was "
+            "asked for never may: the site's staff or a person's own key issue one that may (delegate 1 to 3).",
             grant=leaf.id,
         )
     try:
