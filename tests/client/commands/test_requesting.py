@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -143,7 +145,10 @@ class Terminal:
         self.shown = ""
 
     def read_until(self, words: str) -> None:
+        until = time.monotonic() + 60
         while words not in self.shown:
+            ready, _, _ = select.select([self._end], [], [], max(0.0, until - time.monotonic()))
+            assert ready, f"{words!r} does not come: {self.shown!r}"
             self.shown += os.read(self._end, 1_024).decode()
 
     def types(self, text: str) -> None:
@@ -161,6 +166,8 @@ class Terminal:
 @contextmanager
 def waiting(command: dict[str, Any], *arguments: str, is_asked: bool) -> Iterator[Terminal]:
     ours, theirs = pty.openpty()
+    # A shell's job in the background ignores interrupts, and so would what it starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [*CLIENT, *arguments],
         **command,
@@ -168,6 +175,7 @@ def waiting(command: dict[str, Any], *arguments: str, is_asked: bool) -> Iterato
         stdout=subprocess.PIPE,
         stderr=theirs,
     )
+    signal.signal(signal.SIGINT, before)
     os.close(theirs)
     try:
         terminal = Terminal(process, ours)
