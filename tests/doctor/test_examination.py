@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
+from django.urls import include, path
 
-from agentweb import action, conf, flow
+from agentweb import action, conf, flow, rooms
 from agentweb.access.models import Bucket, SiteKey
 from agentweb.agent_actions import published
 from agentweb.catalog.registry import registry
@@ -18,6 +19,7 @@ from agentweb.doctor import database_probes, probes
 from agentweb.doctor.examination import Examination, Finding, examine, summary
 from agentweb.http.probes import Examined, Level, Probe, Problem
 from agentweb.invoke.models import AuditEntry
+from agentweb.people import urls as people_urls
 from tests.doctor import tampering
 from tests.doctor.conftest import ORDER
 from tests.site.models import Note
@@ -55,6 +57,9 @@ def test_a_site_with_everything_switched_on_is_as_sound(wrong: Wrong, settings: 
         "NEGOTIATOR": "tests.doctor.test_examination.bargains",
         "ROOMS": list(conf.ROOMS),
     }
+    # What a site that starts with these settings includes.
+    included = [*rooms.well_known(), *rooms.urlpatterns(), *people_urls.urlpatterns]
+    settings.ROOT_URLCONF = type("Site", (), {"urlpatterns": (path("", include((included, "agentweb"))),)})
     flow("compare_twice", steps=[{"action": "compare"}, {"action": "compare"}])
     published.forget()
     # D011 is what the system checks say: here, that nobody can log in, and that nothing has a price.

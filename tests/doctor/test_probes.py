@@ -179,7 +179,7 @@ def another_host(bench: Bench) -> None:
     bench.settings.ALLOWED_HOSTS = ["other.example"]
 
 
-@plant("D014", "D010", fix="https://")
+@plant("D014", fix="https://")
 def in_clear(bench: Bench) -> None:
     bench.settings.AGENTWEB = {"ORIGIN": "http://shop.example"}
     bench.settings.SECURE_SSL_REDIRECT = False

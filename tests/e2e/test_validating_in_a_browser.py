@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.awp.compliance.sites import manifest
-from tests.e2e.test_pairing_in_a_browser import _look, origin
+from tests.e2e.test_pairing_in_a_browser import look, origin
 from tests.support.browsers import chromium, tab_to
 
 __all__ = ["chromium", "origin"]
@@ -28,7 +28,7 @@ def test_a_manifest_is_validated_by_keyboard_and_nobody_is_shut_out(
     page.on("console", lambda message: refused.append(message.text))
     page.goto(f"{origin}/awp/validate")
     assert page.evaluate("getComputedStyle(document.querySelector('main')).maxWidth") != "none"
-    _look(page, f"validate-{scheme}-{width}-empty")
+    look(page, f"validate-{scheme}-{width}-empty")
     tab_to(page, name="manifest")
     page.keyboard.insert_text(LONG_LINE)
     tab_to(page, type="submit")
@@ -38,12 +38,12 @@ def test_a_manifest_is_validated_by_keyboard_and_nobody_is_shut_out(
     assert "It is not valid." in seen
     assert "Line 2, column 10" in seen
     assert page.locator("#manifest").input_value() == LONG_LINE
-    _look(page, f"validate-{scheme}-{width}-problems")
+    look(page, f"validate-{scheme}-{width}-problems")
     tab_to(page, href="/awp/validate?manifest=own")
     with page.expect_navigation():
         page.keyboard.press("Enter")
     assert "The manifest of this site" in page.locator("main").inner_text()
-    _look(page, f"validate-{scheme}-{width}-own")
+    look(page, f"validate-{scheme}-{width}-own")
     assert [each for each in refused if "Content Security Policy" in each] == []
 
 
