@@ -58,7 +58,7 @@ class Desk:
         return json.loads(line)["answer"]
 
     def close(self) -> None:
-        self._process.communicate(timeout=10)
+        self._process.communicate(timeout=60)
 
 
 class Shop:
