@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from agentweb.client import authority, refunding
+from agentweb.client import authority, receipt_log, refunding
 from agentweb.client.approvals.gate import Answer, Gate
 from agentweb.client.approvals.policy import ApprovalPolicy
 from agentweb.client.approvals.records import Approval
@@ -24,24 +23,20 @@ from agentweb.client.flows.runs import Run, Runs
 from agentweb.client.found import Found
 from agentweb.client.grant_requests import GrantRequest, GrantRequests, body_of
 from agentweb.client.grant_texts import Chain, GrantLike, read_chain
-from agentweb.client.grants import remaining
+from agentweb.client.grants import described
 from agentweb.client.inputs import Prepared
 from agentweb.client.invoking import ActionResult, Invoking, Wish
 from agentweb.client.keystore import KeyStore
 from agentweb.client.manifest import Manifest
 from agentweb.client.negotiating import Negotiation, Tables
 from agentweb.client.pending import PendingCall, PendingCalls
-from agentweb.client.receipts import read_all, read_head
 from agentweb.client.refunding import Refund
 from agentweb.client.session import Session, origin_of
-from agentweb.client.spending import check_head, count, newer_head
 from agentweb.client.texts import check_texts
 from agentweb.client.waiting import WaitingCall, WaitingCalls
 from agentweb.wire import clock as wire_clock
 from agentweb.wire.errors import ClientError, Code
 from agentweb.wire.grants import GrantDocument, Mandate
-from agentweb.wire.money import format_amount
-from agentweb.wire.receipts import verify_receipt
 from agentweb.wire.strict_json import Json
 
 if TYPE_CHECKING:
@@ -122,7 +117,8 @@ class AgentClient:
     def grants(self) -> list[dict[str, Any]]:
         """Every grant that the agent holds: ``id``, ``site``, ``scopes``, ``expires``, ``one_time``, ``mandate``
         (with what is ``remaining``, as far as the agent knows), and ``ended``, why it counts no longer, or None."""
-        return [self._described(chain) for chain in self.keystore.chains]
+        known = self._session.known
+        return [described(chain, known(chain[-1].audience)) for chain in self.keystore.chains]
 
     def discover_actions(self, url: str, *, signed: bool = False) -> Manifest:
         """The manifest of the site of ``url``, checked with the site for changes.
@@ -440,15 +436,7 @@ class AgentClient:
 
     def verify_receipt(self, url: str, receipt: Json) -> str | None:
         """Why a receipt is not the site's, or None: checked here, against the keys of its manifest."""
-        manifest = self._session.discovery.load(url, revalidate=False)
-        reason = verify_receipt(receipt, manifest.keys)
-        if reason == "unknown_key":
-            # The site may have a new key since.
-            manifest = self._session.discovery.load(url)
-            reason = verify_receipt(receipt, manifest.keys)
-        if reason is None and isinstance(receipt, dict) and receipt["site"] != manifest.site:
-            return "site"
-        return reason
+        return receipt_log.verify(self._session, url, receipt)
 
     def receipts(self, url: str) -> list[dict[str, Any]]:
         """Every receipt of the agent at a site, oldest first, verified and held against the site's signed head.
@@ -456,27 +444,7 @@ class AgentClient:
         The head is kept and compared with the next: a log that was cut or rewritten shows. Raises ClientError
         ``response_invalid`` with a ``reason`` for receipts that do not hold, else as ``call_action``.
         """
-        manifest = self._session.discovery.load(url)
-        origin = origin_of(manifest.url)
-
-        def get(address: str, *, signed: bool) -> Json:
-            target = address.removeprefix(origin)
-            outgoing = Outgoing(origin=origin, prepared=Prepared("GET", target, b""), is_bare=signed)
-            return self._session.send(manifest, outgoing, None)[0].value
-
-        # What another process keeps while this one asks may be newer than the answers here.
-        known = self.keystore.site(manifest.site).head
-        found = read_all(manifest, get)
-        head = read_head(manifest, get)
-        check_head(known, head, found)
-        last, held = max((receipt["seq"] for receipt in found), default=0), self.keystore.held
-        self.keystore.change_site(
-            manifest.site,
-            lambda record: replace(
-                count(record, found, held=held, after=last), head=newer_head(record.head, head)
-            ),
-        )
-        return found
+        return receipt_log.read(self._session, url)
 
     def close(self) -> None:
         """Close the connections."""
@@ -490,30 +458,6 @@ class AgentClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _described(self, chain: Chain) -> dict[str, Any]:
-        leaf = chain[-1]
-        known = self._session.known(leaf.audience)
-        ended = next((known.ended[grant.id] for grant in chain if grant.id in known.ended), None)
-        rest = remaining(chain, known)
-        mandate = None
-        if leaf.mandate is not None and rest is not None:
-            currency = leaf.mandate.currency
-            mandate = {
-                "currency": currency,
-                "per_tx": format_amount(leaf.mandate.per_tx, currency),
-                "total": format_amount(leaf.mandate.total, currency),
-                "remaining": format_amount(max(rest, 0), currency),
-            }
-        return {
-            "id": leaf.id,
-            "site": leaf.audience,
-            "scopes": list(leaf.scopes),
-            "expires": leaf.expires,
-            "one_time": leaf.one_time,
-            "mandate": mandate,
-            "ended": ended,
-        }
 
 
 def _beside(keystore: KeyStore, what: str) -> Path:

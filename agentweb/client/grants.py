@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from agentweb.client.grant_texts import Chain
+from agentweb.wire.money import format_amount
 from agentweb.wire.scopes import covers, specificity
 
 MARGIN: Final = 30
@@ -74,6 +75,29 @@ def remaining(chain: Chain, known: Known) -> int | None:
     """Minor units that the chain's mandates still allow; None without a mandate."""
     rests = [grant.mandate.total - known.spent.get(grant.id, 0) for grant in chain if grant.mandate]
     return min(rests) if chain[-1].mandate is not None else None
+
+
+def described(chain: Chain, known: Known) -> dict[str, Any]:
+    """A held grant for its owner: what it opens until when, what it has left, and why it ``ended``, if it did."""
+    leaf, rest = chain[-1], remaining(chain, known)
+    mandate = None
+    if leaf.mandate is not None and rest is not None:
+        currency = leaf.mandate.currency
+        mandate = {
+            "currency": currency,
+            "per_tx": format_amount(leaf.mandate.per_tx, currency),
+            "total": format_amount(leaf.mandate.total, currency),
+            "remaining": format_amount(max(rest, 0), currency),
+        }
+    return {
+        "id": leaf.id,
+        "site": leaf.audience,
+        "scopes": list(leaf.scopes),
+        "expires": leaf.expires,
+        "one_time": leaf.one_time,
+        "mandate": mandate,
+        "ended": next((known.ended[grant.id] for grant in chain if grant.id in known.ended), None),
+    }
 
 
 def _pays(chain: Chain, need: Need, known: Known) -> bool:
