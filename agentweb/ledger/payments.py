@@ -383,10 +383,12 @@ def finish(purse: Purse, used: Sequence[Charge], key: SigningKey, *, is_done: bo
 def _keep_holds(found: Sequence[Payment]) -> None:
     """Whatever becomes of these payments, now or later: they give neither the use back that they count, nor the
     approval that they took."""
-    for payment in found:
-        if payment.counts_use or payment.approval:
-            _payments().filter(pk=payment.pk).update(counts_use=False, approval="")
-            payment.counts_use, payment.approval = False, ""
+    held = [payment for payment in found if payment.counts_use or payment.approval]
+    if held:
+        ids = [payment.pk for payment in held]
+        _payments().filter(pk__in=ids).update(counts_use=False, approval="")
+    for payment in held:
+        payment.counts_use, payment.approval = False, ""
 
 
 def end(found: Sequence[Payment], key: SigningKey) -> list[Refund]:
