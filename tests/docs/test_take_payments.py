@@ -16,11 +16,12 @@ import httpx
 import pytest
 
 from agentweb.ledger import providers
-from agentweb.ledger.providers import ChargeOrder, Named, RefundOrder, State
+from agentweb.ledger.providers import Named, RefundOrder, State
 from agentweb.testing import payments
 from tests.docs.pages import DOCS, file
 from tests.docs.running import running
 from tests.docs.tutorial import Site
+from tests.support.charges import charge_order
 
 
 class Api:
@@ -53,34 +54,20 @@ class Api:
         )
 
 
-def order(ident: str, item: str = "tea") -> ChargeOrder:
-    return ChargeOrder(
-        id=ident,
-        amount=1_000,
-        currency="USD",
-        item=item,
-        site="shop.example",
-        action="buy",
-        request_id="rq_x",
-        agent="ed25519:x",
-        grant="gr_x",
-    )
-
-
 def test_the_provider_of_the_page_answers_what_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
     with running("how-to/take-payments.md") as page:
         by = Named("page", page.Provider(httpx.MockTransport(Api())))
         assert providers.find(by, "rc_1").state is State.ABSENT
         for _ in range(2):
-            taken = providers.charge(by, order("rc_1"))
+            taken = providers.charge(by, charge_order("rc_1"))
             assert (taken.state, taken.reference) == (State.CAPTURED, "ch_1")
         assert providers.find(by, "rc_1").state is State.CAPTURED
         assert providers.cancel(by, "rc_1").state is State.CAPTURED
-        declined = providers.charge(by, order("rc_2", "poor"))
+        declined = providers.charge(by, charge_order("rc_2", "poor"))
         assert (declined.state, declined.reason) == (State.DECLINED, "No money.")
         assert providers.cancel(by, "rc_3").state is State.DECLINED
-        assert providers.charge(by, order("rc_3")).state is State.DECLINED, "it is dead"
-        assert providers.charge(by, order("rc_4", "broken")).state is State.UNKNOWN
+        assert providers.charge(by, charge_order("rc_3")).state is State.DECLINED, "it is dead"
+        assert providers.charge(by, charge_order("rc_4", "broken")).state is State.UNKNOWN
         refund = RefundOrder(
             id="rf_1", charge_id="rc_1", charge_reference="ch_1", amount=500, currency="USD", reason="Cold."
         )

@@ -15,7 +15,7 @@ from agentweb.client.approvals.policy import ApprovalPolicy
 from agentweb.client.grant_requests import GrantRequest
 from agentweb.wire.errors import AgentError
 from tests.e2e.test_pairing_in_a_browser import PASSWORD, ann, log_in, look, origin, press, replace_text
-from tests.support.browsers import chromium, tab_to
+from tests.support.browsers import chromium, tab_to, ticks
 
 __all__ = ["ann", "chromium", "origin"]
 
@@ -91,9 +91,7 @@ def test_a_person_types_the_code_narrows_by_keyboard_and_the_agent_calls_within_
         assert words in seen
     # What an agent writes is text, and no part of the page.
     assert page.locator("main b").count() == 0
-    ticks = "els => Object.fromEntries(els.map(e => [e.value, e.checked]))"
-    boxes = page.locator("input[name=scopes]")
-    assert boxes.evaluate_all(ticks) == {
+    assert ticks(page, "scopes") == {
         "cart:delete": False,
         "cart:read": True,
         "cart:write": True,

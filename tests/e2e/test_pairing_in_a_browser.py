@@ -20,7 +20,7 @@ from agentweb.access.models import Session
 from agentweb.catalog.registry import registry
 from agentweb.testing import TestAgent
 from agentweb.wire.signing import SigningKey
-from tests.support.browsers import EVERY, chromium, faults, tab_to
+from tests.support.browsers import EVERY, chromium, faults, tab_to, ticks
 
 __all__ = ["chromium"]
 
@@ -184,9 +184,7 @@ def test_a_person_connects_a_program_by_keyboard_and_ends_it(origin: str, ann: U
     ):
         assert words in seen
     # Narrower: no look into the cart, and less money for a shorter time.
-    ticks = "els => Object.fromEntries(els.map(e => [e.value, e.checked]))"
-    boxes = page.locator("input[name=scopes]")
-    assert boxes.evaluate_all(ticks) == {
+    assert ticks(page, "scopes") == {
         "cart:delete": False,
         "cart:read": True,
         "cart:write": True,

@@ -55,6 +55,14 @@ def faults(page: Any, impacts: frozenset[str] = SERIOUS) -> list[str]:
     ]
 
 
+def ticks(page: Any, name: str) -> dict[str, bool]:
+    """Which boxes of this name are ticked, by their values."""
+    found: dict[str, bool] = page.locator(f"input[name={name}]").evaluate_all(
+        "boxes => Object.fromEntries(boxes.map(each => [each.value, each.checked]))"
+    )
+    return found
+
+
 def tab_to(page: Any, **wanted: str) -> None:
     """Press Tab until the element with these attributes has the focus, as a person without a mouse does."""
     for _ in range(80):

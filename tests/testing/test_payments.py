@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from agentweb.ledger.providers import ChargeOrder, State
+from agentweb.ledger.providers import State
 from agentweb.testing.payments import ENVIRONMENT, TestProvider
+from tests.support.charges import charge_order
 
 
 @pytest.fixture
@@ -22,36 +23,25 @@ def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestProvider:
     return made
 
 
-def order(item: str, amount: int = 1_000) -> ChargeOrder:
-    return ChargeOrder(
-        id="rc_1",
-        amount=amount,
-        currency="USD",
-        item=item,
-        site="shop.example",
-        action="buy",
-        request_id="rq_x",
-        agent="ed25519:x",
-        grant="gr_x",
-    )
-
-
 @pytest.mark.parametrize("item", ["timeout", "late"])
 @pytest.mark.parametrize("state", ["captured", "declined"])
 def test_what_hung_or_is_pending_comes_out_as_it_is_settled(
     provider: TestProvider, item: str, state: str
 ) -> None:
-    provider.charge(order(item))
+    provider.charge(charge_order(item=item))
     assert provider.taken() == 0
     provider.settle("rc_1", state)
-    assert (provider.find("rc_1").state, provider.charge(order(item)).state) == (State(state), State(state))
+    assert (provider.find("rc_1").state, provider.charge(charge_order(item=item)).state) == (
+        State(state),
+        State(state),
+    )
     assert provider.taken() == (1_000 if state == "captured" else 0)
 
 
 def test_a_charge_that_hung_is_not_there_until_it_is_settled_and_may_be_cancelled(
     provider: TestProvider,
 ) -> None:
-    assert provider.charge(order("timeout")).state is State.UNKNOWN
+    assert provider.charge(charge_order(item="timeout")).state is State.UNKNOWN
     assert (provider.find("rc_1").state, provider.charges()) == (State.ABSENT, [])
     assert provider.cancel("rc_1").state is State.DECLINED
     with pytest.raises(ValueError, match="rc_1 is declined already"):
@@ -69,7 +59,7 @@ def test_a_charge_that_hung_is_not_there_until_it_is_settled_and_may_be_cancelle
     ids=["unknown", "over", "state"],
 )
 def test_what_cannot_be_settled_is_said(provider: TestProvider, ident: str, state: str, words: str) -> None:
-    provider.charge(order("tea"))
+    provider.charge(charge_order(item="tea"))
     with pytest.raises(ValueError, match=words):
         provider.settle(ident, state)
     provider.settle("rc_1")  # which it is already
