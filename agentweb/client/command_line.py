@@ -38,6 +38,7 @@ from agentweb.client.commands.streams import drop_output, make_ready
 from agentweb.client.errors import KeyStoreError
 from agentweb.client.keystore import KeyStore
 from agentweb.client.messenger import commands as messaging
+from agentweb.client.texts import SURROGATE
 from agentweb.wire.errors import AgentError, ClientError, Code
 from agentweb.wire.strict_json import Json, loads
 
@@ -68,9 +69,6 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Misuse ends in SystemExit with code 2, as argparse does it."""
     make_ready()
@@ -78,8 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     for given in vars(options).values():
         for text in given if isinstance(given, list) else [given]:
-            if isinstance(text, str) and not text.isascii() and _SURROGATE.search(text):
-                # Half a character stands for a byte that is no UTF-8, and nothing could be sent or printed of it.
+            if isinstance(text, str) and not text.isascii() and SURROGATE.search(text):
                 parser.error("an argument is not UTF-8")
     ended = OK
     try:

@@ -8,7 +8,6 @@ it that this agent has met, so that others find them.
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
@@ -31,6 +30,7 @@ from agentweb.client.merging import at_most, merged
 from agentweb.client.ranking import SCALE, rarity, scores
 from agentweb.client.ranking import Collection as Postings
 from agentweb.client.ranking_actions import action_query
+from agentweb.client.texts import SURROGATE
 from agentweb.client.transport import Transport
 from agentweb.wire.errors import AgentError, ClientError, Code, InputError, MoneyError
 from agentweb.wire.json_writing import dumps
@@ -60,7 +60,6 @@ _PAUSE: Final = 600
 """Seconds for which an index that did not answer is named no sites."""
 _STALE: Final = 2 * 86_400
 _MAX_FILE: Final = 4_000_000
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _MAX_ANSWER: Final = 1_048_576
 
 
@@ -305,7 +304,7 @@ def _filters(
     def wrong(name: str, message: str) -> None:
         problems.append({"pointer": f"/{name}", "field": name, "code": "value", "message": message})
 
-    if not isinstance(query, str) or not 0 < len(query.strip()) <= 500 or _SURROGATE.search(query):
+    if not isinstance(query, str) or not 0 < len(query.strip()) <= 500 or SURROGATE.search(query):
         wrong("query", "Say in a few words what is to be done.")
     if effect is not None and effect not in EFFECTS:
         wrong("effect", f"An effect is one of {', '.join(EFFECTS)}.")

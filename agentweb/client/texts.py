@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from agentweb.wire.errors import InputError
+
+SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+"""Half a character, which stands for a byte that is no UTF-8: nothing can be sent or printed of it."""
 
 
 def check_texts(given: Mapping[str, object], optional: Mapping[str, object] | None = None) -> None:
