@@ -7,6 +7,7 @@ the provider declined     402 ``payment_declined``, kept as the answer; what was
 it is not known           503 ``payment_unknown``; the same call with the same key goes on with the same charge
 the handler refused       its refusal, kept as the answer; what was captured is refunded in full
 the handler crashed       500, and the key is free; what was captured is refunded in full
+its charge kept changing  409 ``conflict``, and the key is free; what was captured is refunded in full
 the database was busy     503 ``unavailable``; the same call goes on with what was captured
 the process died          nothing; the same call goes on with what it finds
 ========================= ====================================================================================
@@ -36,7 +37,7 @@ from agentweb.ledger.payment_models import Payment, Refund
 from agentweb.ledger.payments import Moved, Purse, Unpaid
 from agentweb.ledger.providers import State as Outside
 from agentweb.ledger.receipts import Occasion
-from agentweb.wire.errors import AgentError, Code, MoneyError, ServerError
+from agentweb.wire.errors import AgentError, Code, ConflictError, MoneyError, ServerError
 from agentweb.wire.json_types import Json
 from agentweb.wire.signing import SigningKey
 
@@ -47,7 +48,7 @@ POLL_SECONDS: Final = 5
 _ROUNDS: Final = 3 * MAX_CHARGES
 _MOST_FOR_NOTHING: Final = 1
 """How often a call may take money that its next run does not want. A price may change once in between; a handler that
-charges something else in every run would take and give back without end."""
+charges something else in every run, or a cart that others fill meanwhile, would take and give back without end."""
 
 
 def act(call: Call, entry: audit.Audit, value: Json, lease: idempotency.Lease) -> Outcome:
@@ -166,11 +167,18 @@ class Purchase:
                 payments=[{"charge": payment.id, "refund": None}],
             )
 
-    def _unsteady(self) -> RuntimeError:
-        return RuntimeError(
-            f"{self.call.action.name} charged for something else each time that it ran: with a payment provider a "
-            "handler that runs again has to charge the same. An item that names the key of a row which the handler has "
-            "just made is such a thing: in each run the row has another."
+    def _unsteady(self) -> ConflictError:
+        """Either what is bought changes at this moment, or the handler is wrong; the log learns of both."""
+        logger.warning(
+            "%s charged for something else each time that it ran. Where nothing changed in between, its handler is "
+            "wrong: with a payment provider a handler that runs again has to charge the same. An item that names the "
+            "key of a row which the handler has just made is such a thing: in each run the row has another.",
+            self.call.label,
+        )
+        return ConflictError(
+            Code.CONFLICT,
+            "What this call would pay for changed more than once while it was being paid. Nothing was done, and what "
+            "was taken goes back in full. Look again at what it would cost, then decide.",
         )
 
     def _reserve(self, purse: Purse, unpaid: Unpaid, seconds: float) -> Payment:
