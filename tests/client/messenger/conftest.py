@@ -29,7 +29,8 @@ class Network(httpx.BaseTransport):
     """Hands requests to the site in this process, and notes them.
 
     The next ``lose`` answers are lost, the next ``refuse`` requests never arrive, a proxy answers the next ``proxied``
-    ones; ``alter`` may change the JSON of an answer, and ``status`` is then its status.
+    ones; ``alter`` may change the JSON of an answer, and ``status`` is then its status. What ``refusals`` has for a
+    path is answered there in place of the site.
     """
 
     def __init__(self) -> None:
@@ -38,6 +39,7 @@ class Network(httpx.BaseTransport):
         self.lose = 0
         self.refuse = 0
         self.proxied = 0
+        self.refusals: dict[str, httpx.Response] = {}
         self.status: int | None = None
         self.alter: Callable[[httpx.Request, Any], Any] | None = None
 
@@ -50,6 +52,8 @@ class Network(httpx.BaseTransport):
         if self.proxied:
             self.proxied -= 1
             return httpx.Response(502, headers={"Content-Type": "text/html"}, content=b"<h1>Bad Gateway</h1>")
+        if request.url.path in self.refusals:
+            return self.refusals.pop(request.url.path)
         response = self.site.handle_request(request)
         response.read()
         if self.lose:

@@ -519,15 +519,13 @@ def test_a_service_that_wants_to_be_left_alone_for_months_is_asked_again_within_
 
     def pause(seconds: float) -> None:
         pauses.append(seconds)
-        network.alter = network.status = None
         alice = agent("alice")
         alice.connect("alice")
         alice.send(BOB, "at last")
 
     limit = {"code": "rate_limited", "message": "", "retry_after": 10_000_000}
     later = agent("bob", sleep=pause)
-    network.status = 429
-    network.alter = lambda request, answer: {"error": limit} if "events" in request.url.path else answer
+    network.refusals["/v2/events"] = httpx.Response(429, json={"error": limit})
     later._link._service = bob.service
     event = next(later.events(follow=True))
     assert event.message is not None
