@@ -70,6 +70,15 @@ for name in sys.argv[1:]:
     run(program, *[name for name in MODULES if name.startswith("agentweb.client")])
 
 
+def test_commands_load_mcp_only_to_serve_it() -> None:
+    program = """
+import sys
+import agentweb.client.command_line
+print(sorted(name for name in sys.modules if name.partition(".")[0] in {"mcp", "mcp_types", "pydantic"}))
+"""
+    assert run(program) == "[]\n"
+
+
 def test_without_httpx_everything_works_until_something_is_sent(tmp_path: Path) -> None:
     program = """
 import sys

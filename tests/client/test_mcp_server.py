@@ -193,7 +193,7 @@ def test_the_command_asks_the_index_that_is_named(
 
     asked: list[Any] = []
     monkeypatch.setattr(
-        "agentweb.client.commands.serving.serve", lambda agent: asked.append(agent.find_action("paper"))
+        "agentweb.client.mcp_server.serve", lambda agent: asked.append(agent.find_action("paper"))
     )
     shop.script("/agent-index/find", error(503, "busy"))
     assert main(["--key-store", str(keystore.path), "--index", shop.url, "mcp"]) == 0

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from agentweb.client.agent import AgentClient
 from agentweb.client.commands.saying import Add, Said
-from agentweb.client.mcp_server import serve
 
 
 def add_commands(add: Add) -> None:
@@ -21,6 +20,8 @@ def add_commands(add: Add) -> None:
 
 
 def _mcp(agent: AgentClient, options: argparse.Namespace) -> Said:
+    from agentweb.client.mcp_server import serve  # noqa: PLC0415 - slower to load than all the rest of the client
+
     # Standard input is the model's: nobody is asked there.
     policy = replace(agent.approval, strict=not options.not_strict, approver=None)
     with AgentClient(agent.keystore, approval=policy, index_url=options.index or None) as served:
