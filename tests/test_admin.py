@@ -221,6 +221,7 @@ call_command("migrate", verbosity=0, run_syncdb=True)
 from django.test import Client
 from django.test.utils import setup_test_environment
 setup_test_environment()
+from django.contrib.admin.utils import quote
 from agentweb.access import site_keys
 from agentweb.access.models import Grant
 from agentweb.wire.signing import SigningKey
@@ -238,7 +239,8 @@ for query in ("?q=ann", f"?person={member.pk}", "?person=x", "?q=nobody"):
     answer = client.get("/admin/agentweb/grant/" + query, follow=True)
     assert answer.status_code == 200
 assert client.get(f"/admin/agentweb/grant/?person={member.pk}").context["cl"].result_list == [grant]
-assert "ann@shop.example" in client.get(f"/admin/agentweb/grant/{grant.pk}/change/").content.decode()
+page = f"/admin/agentweb/grant/{quote(grant.pk)}/change/"
+assert "ann@shop.example" in client.get(page).content.decode()
 for model in ("session", "principalkey", "approval", "auditentry"):
     assert client.get(f"/admin/agentweb/{model}/?q=ann").status_code == 200
 """
