@@ -34,7 +34,6 @@ from tests.access.signing import PERSON, SITE, deliver, signed
 from tests.support.calls import do
 from tests.support.examples import examples
 
-EXAMPLES = 120
 NOON = 1_790_000_000
 KEYS = [SigningKey.from_seed(bytes([40 + number]) * 32) for number in range(6)]
 SCOPES = {"add": "cart:write", "add_item": "cart:item:add", "leave": "checkout", "annex": "cartel:write"}
@@ -58,11 +57,11 @@ said = {
     "audience": st.sampled_from([SITE, "other.example"]),
     "orphan": st.booleans(),
 }
-# At most two deviations of a member, or hardly any chain would be let through.
+# At most two deviations of a member, of most none, and most calls in time, or hardly any chain would be let through.
 deviating = st.lists(
     st.sampled_from(sorted(said)).flatmap(lambda name: st.tuples(st.just(name), said[name])), max_size=2
 ).map(dict)
-members = st.just({}) | deviating
+members = st.just({}) | st.just({}) | deviating
 roots = st.fixed_dictionaries(
     {
         "scopes": st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=3, unique=True),
@@ -76,7 +75,7 @@ roots = st.fixed_dictionaries(
 calls = st.tuples(
     st.sampled_from(["pay", "pay", *SCOPES]),
     st.sampled_from([100, 200, 400, 600]),
-    st.sampled_from([-150, 0, 50, 150]),
+    st.sampled_from([0, 0, 50, 50, -150, 150]),
 )
 
 
@@ -178,7 +177,8 @@ def test_no_child_is_accepted_where_its_parent_is_not(door: None) -> None:
     seen: Counter[str] = Counter()
 
     @settings(
-        max_examples=examples(EXAMPLES),
+        # Not fewer: of a quarter it may be by chance that hardly one is let through.
+        max_examples=max(120, examples(120)),
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
@@ -219,10 +219,9 @@ def test_no_child_is_accepted_where_its_parent_is_not(door: None) -> None:
             assert row.spent == spent[place]
 
     property_()
-    # Else the property would hold because nothing is ever let through. Of few examples that may be so by chance.
-    enough = examples(EXAMPLES) // EXAMPLES
-    assert seen["depth 1"] >= enough
-    assert seen["depth 2"] >= enough
+    # Else the property would hold because nothing is ever let through.
+    assert seen["depth 1"] > 10
+    assert seen["depth 2"] > 3
     assert seen["depth 4"] == 0
 
 

@@ -43,7 +43,7 @@ class Patient(Speaker):
 
     def ask(self, *given: Any, **more: Any) -> HttpResponse:
         answer = super().ask(*given, **more)
-        for _ in range(20):
+        for _ in range(20 if connection.vendor == "sqlite" else 0):
             if answer.status_code != 503 or code(answer)[1] != "unavailable":
                 break
             answer = super().ask(*given, **more)
